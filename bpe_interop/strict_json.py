@@ -16,7 +16,6 @@ from itertools import chain
 from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from .errors import FormatError, UnsupportedError
-from .kernel import whole
 from .limits import JSON_NESTING
 from .model import MAX_ID, Json, show
 
@@ -46,7 +45,7 @@ class Node:
     __slots__ = ("file", "path", "value")
 
     def __init__(self, value: object, file: str, path: str = "$") -> None:
-        self.value = cast(Any, value)  # JSON, and what stands for it
+        self.value = cast(Any, value)
         self.file = file
         self.path = path
 
@@ -65,7 +64,7 @@ class Node:
 
     def be(self, kind: type[T]) -> T:
         """The value, which must be of this JSON type (a bool is not an integer)."""
-        value = whole(self.value)
+        value = self.value
         if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
             return value
         other = _NAMES.get(type(value), "something else")
@@ -108,10 +107,6 @@ class Node:
                     where = Node(number, self.file, f"{self.path}[{show(text)}]")
                     where.fail(f"expected an id (an integer from 0 to {MAX_ID})")
         return ids
-
-    def members(self) -> Mapping[str, int]:
-        """An object of ids for who looks up little in it: what was taken out is not made."""
-        return self.value if isinstance(self.value, Mapping) else self.be(dict)
 
     def items(self) -> Iterator[Node]:
         """The members of an array."""

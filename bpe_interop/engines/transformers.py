@@ -21,8 +21,8 @@ from typing import Any
 from ..errors import EngineError, FormatError
 from ..formats import Files
 from ..formats.huggingface.companions import Serving, read_companions, serve
-from ..formats.huggingface.in_kernel import take
 from ..formats.huggingface.names import main_file
+from ..formats.huggingface.vocab import take
 from ..io import read as read_file
 from ..model import BPEModel
 from ..strict_json import parse
@@ -193,8 +193,10 @@ def serving(files: Files, model: BPEModel) -> Serving | None:
     main = main_file(files)
     byte_level = b'"ByteLevel"' in files[main]
     taken = take(files[main], main)
-    root = parse(files[main], main) if taken is None else taken[0]
-    return serve(read_companions(files), root, model.added or (), model.alphabet, byte_level)
+    root = parse(files[main], main) if taken is None else taken.root
+    vocab = root["model"]["vocab"].be(dict) if taken is None else taken.words.ids
+    beside, added = read_companions(files), model.added or ()
+    return serve(beside, root, added, model.alphabet, byte_level, vocab)
 
 
 def served_facts(files: Files, model: BPEModel, directory: Path | None) -> dict[str, Any] | None:

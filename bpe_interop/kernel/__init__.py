@@ -18,15 +18,14 @@ from ..exports import exported
 if TYPE_CHECKING:
     from .asked import (
         are_checked,
-        are_unused,
         differing,
         in_order,
         is_checked,
         may_hold,
+        table_without,
         tokens_by_id,
         tokens_by_place,
         used_among,
-        whole,
         without_tokens,
     )
     from .canonical import (
@@ -38,13 +37,13 @@ if TYPE_CHECKING:
     )
     from .decoder import ByteDecoder, decoder_of
     from .encoder import TextEncoder, encoder_of_form, encoder_of_list
-    from .lazy import LazyDict, LazyList, as_dict
+    from .lazy import LazyDict, as_dict
     from .learner import MergeLearner, PretokenCounter, counter_of, learner_of
     from .library import VARIABLE, Running, is_aside, running, set_aside
     from .pairs import Pairs
     from .piece_encoder import PieceSettings, encoder_of_pieces, spaced
     from .pieces import TakenPieces, take_pieces
-    from .readers import Taken, read_pair, read_ranks, take_vocabulary
+    from .readers import read_pair, read_ranks, take_vocabulary
     from .splitter import SplitTable, TableSplitter, splitter_of
     from .tables import Numbers, Table
     from .writers import pairs_text, ranks_text, vocabulary_text
@@ -54,7 +53,6 @@ __all__ = [
     "ByteDecoder",
     "CanonicalForm",
     "LazyDict",
-    "LazyList",
     "MergeLearner",
     "Numbers",
     "Pairs",
@@ -64,11 +62,9 @@ __all__ = [
     "SplitTable",
     "Table",
     "TableSplitter",
-    "Taken",
     "TakenPieces",
     "TextEncoder",
     "are_checked",
-    "are_unused",
     "as_dict",
     "counter_of",
     "decoder_of",
@@ -93,13 +89,13 @@ __all__ = [
     "set_aside",
     "spaced",
     "splitter_of",
+    "table_without",
     "take_pieces",
     "take_vocabulary",
     "tokens_by_id",
     "tokens_by_place",
     "used_among",
     "vocabulary_text",
-    "whole",
     "without_tokens",
 ]
 
@@ -109,15 +105,14 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
         {
             "asked": (
                 "are_checked",
-                "are_unused",
                 "differing",
                 "in_order",
                 "is_checked",
                 "may_hold",
+                "table_without",
                 "tokens_by_id",
                 "tokens_by_place",
                 "used_among",
-                "whole",
                 "without_tokens",
             ),
             "canonical": (
@@ -129,12 +124,12 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
             ),
             "decoder": ("ByteDecoder", "decoder_of"),
             "encoder": ("TextEncoder", "encoder_of_form", "encoder_of_list"),
-            "lazy": ("LazyDict", "LazyList", "as_dict"),
+            "lazy": ("LazyDict", "as_dict"),
             "library": ("VARIABLE", "Running", "is_aside", "running", "set_aside"),
             "pairs": ("Pairs",),
             "piece_encoder": ("PieceSettings", "encoder_of_pieces", "spaced"),
             "pieces": ("TakenPieces", "take_pieces"),
-            "readers": ("Taken", "read_pair", "read_ranks", "take_vocabulary"),
+            "readers": ("read_pair", "read_ranks", "take_vocabulary"),
             "splitter": ("SplitTable", "TableSplitter", "splitter_of"),
             "tables": ("Numbers", "Table"),
             "learner": ("MergeLearner", "PretokenCounter", "counter_of", "learner_of"),

@@ -7,14 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
-from .lazy import LazyDict, LazyList
 from .pairs import Pairs
 from .tables import Numbers
-
-
-def whole(value: object) -> object:
-    """A value itself; the dictionary or list in one that is made when it is asked for."""
-    return value.whole() if isinstance(value, (LazyDict, LazyList)) else value
 
 
 def is_checked(ids: Mapping[bytes, int]) -> bool:
@@ -78,11 +72,15 @@ def in_order(ids: Mapping[bytes, int]) -> bool:
     return isinstance(ids, Numbers) and ids.in_order()
 
 
-def are_unused(pairs: object, tokens: Iterable[bytes]) -> bool:
-    """Whether the kernel knows that no pair has one of some tokens as a part or product."""
-    return isinstance(pairs, Pairs) and not pairs.used(tokens)
-
-
-def used_among(pairs: Sequence[tuple[bytes, bytes]], tokens: Iterable[bytes]) -> set[bytes] | None:
+def used_among(pairs: Iterable[tuple[bytes, bytes]], tokens: Iterable[bytes]) -> set[bytes] | None:
     """Which of some tokens are a pair's part or product."""
     return pairs.used(tokens) if isinstance(pairs, Pairs) else None
+
+
+def table_without(
+    pairs: Sequence[tuple[bytes, bytes]], tokens: Iterable[bytes]
+) -> tuple[Mapping[bytes, int], Sequence[tuple[bytes, bytes]]] | None:
+    """The tokens among which pairs are listed, but for some that no pair names; the same pairs."""
+    out = [*tokens]
+    left = pairs.without(out) if isinstance(pairs, Pairs) and out else pairs
+    return (Numbers(left.table), left) if isinstance(left, Pairs) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from ..gc_pause import paused
 
@@ -71,22 +71,6 @@ class LazyDict(Mapping[K, V]):
 
     def __reduce__(self) -> tuple[object, ...]:
         return dict, (self.whole(),)
-
-
-class LazyList(Generic[V]):
-    """A list that is made when it is asked for."""
-
-    __slots__ = ("_make", "_whole")
-
-    def __init__(self, make: Callable[[], list[V]]) -> None:
-        self._make = make
-        self._whole: list[V] | None = None
-
-    def whole(self) -> list[V]:
-        """The list itself, which must not be changed."""
-        if self._whole is None:
-            self._whole = self._make()
-        return self._whole
 
 
 def as_dict(mapping: Mapping[K, V]) -> Mapping[K, V]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from .library import Handles, Held, address, answer, library, made, numbers
 from .pairs import Pairs
@@ -13,38 +12,14 @@ _LITERAL = 4096
 """The most tokens that are not spelled in the byte alphabet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+def take_vocabulary(
+    document: bytes, alphabet: Literal["byte", "char"]
+) -> tuple[Numbers, Pairs, tuple[bytes, ...], bytes] | None:
     """The vocabulary and the merges of a ``tokenizer.json``, and the document without them.
 
-    ``rest`` has an empty object and an empty array in their places. ``literal`` are the tokens
-    that are not spelled in the byte alphabet, where ``alphabet`` is bytes: their contents are
-    their spellings in UTF-8. Of text, that is so of all tokens, and none is listed.
-    """
-
-    table: Table
-    pairs: Pairs
-    literal: tuple[bytes, ...]
-    rest: bytes
-    alphabet: Literal["byte", "char"]
-    _document: bytes
-    _cuts: tuple[int, ...]
-
-    def vocab(self) -> Any:
-        """The vocabulary as Python reads it."""
-        import json
-
-        return json.loads(self._document[self._cuts[0] : self._cuts[1]])
-
-    def merges(self) -> Any:
-        """The merges as Python reads them."""
-        import json
-
-        return json.loads(self._document[self._cuts[2] : self._cuts[3]])
-
-
-def take_vocabulary(document: bytes, alphabet: Literal["byte", "char"]) -> Taken | None:
-    """Takes the vocabulary and the merges out of a ``tokenizer.json`` that spells bytes, or text.
+    The third are the tokens that are not spelled in the byte alphabet, where ``alphabet`` is bytes:
+    their contents are their spellings in UTF-8. Of text, that is so of all tokens, and none is
+    listed. The document has an empty object and an empty array in place of what was taken.
 
     The twins are ``strict_json.py`` and ``formats/huggingface/vocab.py``.
     """
@@ -55,7 +30,7 @@ def take_vocabulary(document: bytes, alphabet: Literal["byte", "char"]) -> Taken
     start, end, merges_start, merges_end = cuts
     rest = b"{}".join((document[:start], document[end:merges_start]))
     rest = b"[]".join((rest, document[merges_end:]))
-    return Taken(table, pairs, literal, rest, alphabet, document, cuts)
+    return Numbers(table), pairs, literal, rest
 
 
 def read_pair(vocabulary: bytes, merges: bytes) -> tuple[Numbers, Pairs, tuple[bytes, ...]] | None:

@@ -356,6 +356,49 @@ def test_comparisons_with_a_name_are_seen() -> None:
     assert compared("if a == 'x' or b in ('y', 'z'): f('w')") == {"x", "y", "z"}
 
 
+def kernel_types_named(path: Path) -> set[str]:
+    """The classes of the kernel that a file of another room imports, be it for a type checker."""
+    if room_of(name_of(path)) == "kernel":
+        return set()
+    names = {name.rpartition(".")[2] for name, _ in imports(path) if name.startswith(".kernel.")}
+    return names & KERNEL_TYPES
+
+
+KERNEL_TYPES = {
+    node.name
+    for path in (PACKAGE / "kernel").glob("*.py")
+    for node in tree_of(path).body
+    if isinstance(node, ast.ClassDef)
+}
+
+NAMES_THEM: dict[str, str] = {
+    "encode": "what the plan chose is handed on to where it runs",
+    "encode.decode": "what joins bytes is part of who decodes",
+    "encode.plan": "says who encodes",
+    "theory.core": "keeps a form that was found for the model that it belongs to",
+    "theory.split_tables": "makes the tables that the kernel splits by",
+    "train.native": "says who counts and who learns",
+    "train.pretokens": "takes the counts over",
+}
+"""Modules that name classes of the kernel, and why. To all others its answers are mappings and
+sequences, as the model has them."""
+
+
+def test_the_kernel_answers_in_the_types_of_the_model() -> None:
+    named = {name_of(path) for path in MODULES if kernel_types_named(path)}
+    assert named == NAMES_THEM.keys()
+
+
+def test_named_types_of_the_kernel_are_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path)
+    file = tmp_path / "formats" / "read.py"
+    file.parent.mkdir()
+    file.write_text("def f():\n    from ..kernel import Numbers, read_pair", "utf-8")
+    assert kernel_types_named(file) == {"Numbers"}
+
+
 def test_slow_libraries_are_imported_when_used() -> None:
     assert offenders(lambda path: outside(path, at_import=True) & SLOW) == []
 

@@ -20,7 +20,7 @@ from ..losses import Decided, Words, extras_told, merges_words, network_files
 from ..round_trip import RoundTrip
 from .companions import settings_of_others
 from .pieces import in_own_terms
-from .spellings import spelled
+from .vocab import Spelled
 from .write import held_tokens, in_oniguruma, oniguruma_steps
 
 
@@ -163,7 +163,7 @@ def _fallback(model: BPEModel, decided: Decided) -> Words | None:
 
 def _added(trip: RoundTrip) -> Words | None:
     model = in_own_terms(trip.model) if trip.model.alphabet == "char" else trip.model
-    held, numbers = held_tokens(model.added or ()), spelled(model).vocab
+    held, numbers = held_tokens(model.added or ()), Spelled(model).vocab
     for token in model.added or ():
         first = next(t.text for t in held if t.id == token.id)
         if token not in held:

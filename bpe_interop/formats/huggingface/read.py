@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from ...errors import ONLY_BPE, BpeInteropError, FormatError, InvalidModelError
-from ...kernel import Taken
 from ...model import (
     BATCHING,
     NETWORK,
@@ -27,19 +26,19 @@ from ...text.normalize import normalize
 from .batching import read_batching
 from .companions import CompanionFacts, loader_settings, read_beside, read_companions
 from .decoders import read_decoder
-from .in_kernel import NotTakenError, take, without, words_of
 from .names import MAIN, main_file
 from .normalizers import read_normalizer
 from .steps import check_mapped, read_pretokenizer
 from .template import read_post_processor
 from .vocab import (
-    BYTE_TOKENS,
+    NotTakenError,
     Pairs,
     SpelledVocabulary,
-    numbering_only,
+    TakenDocument,
     read_fallback,
     read_merges,
     read_words,
+    take,
     vocabulary,
 )
 
@@ -85,16 +84,15 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     try:
         taken = take(files[main], main)
         if taken is not None:
-            return _load(files, main, *taken)
+            return _load(files, main, taken.root, taken)
     except (BpeInteropError, NotTakenError):
         pass  # Python reads all of it, and says what is wrong
     return _load(files, main, parse(files[main], main))
 
 
 def _load(
-    files: Mapping[str, bytes], main: str, root: Node, taken: Taken | None = None
+    files: Mapping[str, bytes], main: str, root: Node, taken: TakenDocument | None = None
 ) -> BPEModel:
-    """The same, of a document of which the kernel may have taken vocabulary and merges."""
     _check_kind(root)
     model = root["model"]
     root.exactly(*_COMPONENTS)
@@ -107,18 +105,14 @@ def _load(
         words = read_words(model, alphabet)
         pairs, left_out = read_merges(model["merges"], words)
     else:
-        words, pairs, left_out = words_of(taken, model, alphabet), taken.pairs, ()
+        taken.check(model, alphabet)
+        words, pairs, left_out = taken.words, taken.pairs, ()
     listed, notes = _read_added(_added_entries(root), words, normalizer)
     fallback, unused = read_fallback(model, words, pairs)
-    beside = read_beside(files, listed, root, alphabet)
+    beside = read_beside(files, listed, root, alphabet, words.ids)
     lookup_first = model.flag("ignore_merges", default=False)
     looked_up = pretokenizer if lookup_first else None
-    if taken is None:
-        vocab = vocabulary(words, pairs, listed, looked_up, fallback.byte_fallback, main)
-    else:
-        byte_tokens = [*BYTE_TOKENS.values()] if fallback.byte_fallback else []
-        dropped = numbering_only(words, pairs, listed, looked_up, byte_tokens)
-        vocab, pairs = without(taken, words, dropped, byte_tokens)
+    vocab, pairs = vocabulary(words, pairs, listed, looked_up, fallback.byte_fallback, main)
     processor = read_post_processor(root.get("post_processor"))
     batching, told = read_batching(root)
     own = {**_extras(root, processor.trim, words, fallback), **beside.kept}

@@ -5,18 +5,22 @@ Source of the meanings: tokenizers' ``models/bpe/`` (Rust), version 0.23.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, compress, islice, repeat
 from operator import itemgetter
+from types import MappingProxyType
 from typing import NoReturn, TypeAlias
 
+from ...entries import numbered
 from ...errors import FormatError
-from ...kernel import are_unused, used_among
+from ...kernel import table_without, take_vocabulary, used_among
 from ...model import (
     AddedToken,
     Affixes,
     Alphabet,
+    BPEModel,
     Fallback,
     Json,
     Kind,
@@ -24,8 +28,8 @@ from ...model import (
     show,
 )
 from ...steps import PreTokenizerStep
-from ...strict_json import Node
-from ...text.bytechars import all_to_bytes, is_mapped, to_bytes, to_chars
+from ...strict_json import Node, parse
+from ...text.bytechars import all_to_bytes, all_to_chars, is_mapped, to_bytes, to_chars
 from ...theory.pretokens import can_occur
 from ...theory.utf8 import UTF8_BYTES
 
@@ -38,10 +42,106 @@ _INSIDE = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))
 
 Pairs: TypeAlias = Sequence[tuple[bytes, bytes]]
 
+_NO_MORE: Mapping[str, int] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
+
+class Spellings(Mapping[str, int]):
+    """Spellings and their ids, each looked up among the contents: none is made that is not asked.
+
+    Args:
+        ids: the vocabulary.
+        alphabet: what is spelled: bytes in GPT-2's byte alphabet, or text as it is.
+        literal: its tokens that are not spelled in the byte alphabet, as UTF-8.
+        more: further entries, of which none is a token of the vocabulary.
+    """
+
+    def __init__(
+        self,
+        ids: Mapping[bytes, int],
+        alphabet: Alphabet,
+        literal: Collection[bytes],
+        more: Mapping[str, int] = _NO_MORE,
+    ) -> None:
+        self._ids, self._alphabet = ids, alphabet
+        self._literal, self._more = frozenset(literal), more
+
+    def __len__(self) -> int:
+        return len(self._ids) + len(self._more)
+
+    def __iter__(self) -> Iterator[str]:
+        return chain(map(self._spelled, self._ids), self._more)
+
+    def __getitem__(self, key: str) -> int:
+        number = self._own(key)
+        return self._more[key] if number is None else number
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and (self._own(key) is not None or key in self._more)
+
+    def values(self) -> ValuesView[int]:
+        """The ids, in order; no spelling is made for them."""
+        return super().values() if self._more else self._ids.values()
+
+    def _own(self, key: str) -> int | None:
+        if self._alphabet == "char":
+            return self._ids.get(key.encode("utf-8"))
+        mapped = is_mapped(key)
+        content = to_bytes(key) if mapped else key.encode("utf-8")
+        # The same bytes may be a token that is spelled otherwise.
+        return None if (content in self._literal) == mapped else self._ids.get(content)
+
+    def _spelled(self, content: bytes) -> str:
+        if self._alphabet == "char" or content in self._literal:
+            return content.decode("utf-8")
+        return to_chars(content)
+
+
+class Spelled:
+    """A model's vocabulary as a ``tokenizer.json`` spells it.
+
+    Attributes:
+        literal: the contents that are spelled as the text that they are, and not in GPT-2's byte
+            alphabet.
+        in_letters: whether all others are spelled in it, and no two contents are spelled alike.
+    """
+
+    def __init__(self, model: BPEModel) -> None:
+        self._ids, self._alphabet = model.vocab.ids, model.alphabet
+        kinds = model.vocab.kinds.items()
+        control = frozenset(number for number, kind in kinds if kind == "control")
+        is_byte = model.alphabet == "byte"
+        found = numbered(self._ids, control) if control and is_byte else {}
+        self.literal = tuple(found.values())
+        self.in_letters = is_byte and not any(is_mapped(each.decode()) for each in self.literal)
+
+    @cached_property
+    def words(self) -> Mapping[bytes, str]:
+        """The spelling of each content."""
+        if self._alphabet == "char":
+            return {content: content.decode("utf-8") for content in self._ids}
+        words = dict(zip(self._ids, all_to_chars(self._ids), strict=True))
+        words.update((content, content.decode("utf-8")) for content in self.literal)
+        return words
+
+    @property
+    def vocab(self) -> Mapping[str, int]:
+        """The id of each spelling."""
+        return self.beside(_NO_MORE)
+
+    def beside(self, more: Mapping[str, int]) -> Mapping[str, int]:
+        """The same, and further entries that it has not."""
+        if self.in_letters or self._alphabet == "char":
+            return Spellings(self._ids, self._alphabet, self.literal, more)
+        return self.listed(more)
+
+    def listed(self, more: Mapping[str, int]) -> dict[str, int]:
+        """The same as a dictionary."""
+        return {**dict(zip(self.words.values(), self._ids.values(), strict=True)), **more}
+
+
+@dataclass(frozen=True)
 class SpelledVocabulary:
-    """The model's vocabulary as spelled in the file, and what each spelling stands for.
+    """The model's vocabulary as spelled in the file.
 
     ``literal``: the spellings of a byte-level vocabulary that are not in the byte alphabet.
     """
@@ -49,8 +149,20 @@ class SpelledVocabulary:
     alphabet: Alphabet
     affixes: Affixes
     ids: Mapping[str, int]
-    contents: Mapping[str, bytes]
     literal: frozenset[str]
+
+    def content(self, spelling: str) -> bytes:
+        """What a spelling stands for."""
+        if self.alphabet == "char" or spelling in self.literal:
+            return spelling.encode("utf-8")
+        return to_bytes(spelling)
+
+    @cached_property
+    def contents(self) -> dict[str, bytes]:
+        """What each spelling stands for."""
+        if self.alphabet == "byte" and not self.literal:
+            return dict(zip(self.ids, all_to_bytes(self.ids), strict=True))
+        return {spelling: self.content(spelling) for spelling in self.ids}
 
     def cores(self, content: bytes) -> Iterator[bytes]:
         """What a content may be without the affixes that are glued to symbols."""
@@ -81,6 +193,53 @@ class SpelledVocabulary:
         )
 
 
+class NotTakenError(Exception):
+    """The kernel has read what it cannot hold after all: Python reads the file from the start."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenDocument:
+    """A ``tokenizer.json`` of which the kernel has read vocabulary and merges.
+
+    ``root`` has empty ones in their places. The twins are :func:`read_words` and
+    :func:`read_merges`.
+    """
+
+    root: Node
+    words: SpelledVocabulary
+    pairs: Pairs
+
+    def check(self, model: Node, alphabet: Alphabet) -> None:
+        """Sees that it was read as what it is.
+
+        Raises:
+            NotTakenError: it was not, or there are affixes, or a byte has no token.
+        """
+        affixes = ("continuing_subword_prefix", "end_of_word_suffix")
+        if self.words.alphabet != alphabet or any(
+            model.get(key).value not in (None, "") for key in affixes
+        ):
+            raise NotTakenError
+        if alphabet == "byte" and not self.words.has_every_byte():
+            raise NotTakenError
+
+
+def take(document: bytes, file: str) -> TakenDocument | None:
+    """What the kernel has read of a document; None where it leaves all to Python."""
+    alphabet: Alphabet = "byte" if b'"ByteLevel"' in document else "char"
+    read = take_vocabulary(document, alphabet)
+    if read is None:
+        return None
+    ids, pairs, literal, rest = read
+    try:
+        root = parse(rest, file)
+    except FormatError:
+        return None
+    spellings = Spellings(ids, alphabet, literal)
+    texts = frozenset(token.decode("utf-8") for token in literal)
+    return TakenDocument(root, SpelledVocabulary(alphabet, Affixes(), spellings, texts), pairs)
+
+
 def read_words(model: Node, alphabet: Alphabet) -> SpelledVocabulary:
     """Reads the vocabulary and the affixes.
 
@@ -96,16 +255,10 @@ def read_words(model: Node, alphabet: Alphabet) -> SpelledVocabulary:
         _read_affix(model.get("continuing_subword_prefix"), alphabet),
         _read_affix(model.get("end_of_word_suffix"), alphabet),
     )
-    if alphabet == "char":
-        encoded = {spelling: spelling.encode("utf-8") for spelling in ids}
-        return SpelledVocabulary(alphabet, affixes, ids, encoded, frozenset())
-    try:
-        contents = dict(zip(ids, all_to_bytes(ids), strict=True))
-    except ValueError:
+    literal: frozenset[str] = frozenset()
+    if alphabet == "byte" and not is_mapped("".join(ids)):
         literal = frozenset(spelling for spelling in ids if not is_mapped(spelling))
-        contents = {s: s.encode("utf-8") if s in literal else to_bytes(s) for s in ids}
-        return SpelledVocabulary(alphabet, affixes, ids, contents, literal)
-    return SpelledVocabulary(alphabet, affixes, ids, contents, frozenset())
+    return SpelledVocabulary(alphabet, affixes, ids, literal)
 
 
 def _explain_shared(node: Node, ids: dict[str, int]) -> NoReturn:
@@ -183,7 +336,7 @@ def _check_cut(node: Node, words: SpelledVocabulary) -> None:
     """
     prefix = words.affixes.prefix
     for entry, (_, right) in _entries(node):
-        content = words.contents[right]
+        content = words.content(right)
         if len(content) < len(prefix):
             entry.fail(f"the right part {show(right)} is shorter than the prefix {show(prefix)}")
         if words.alphabet == "byte" and not content.startswith(prefix):
@@ -281,45 +434,32 @@ def _check_unmerged(
 ) -> None:
     """A symbol that stands for other text must not merge: its content is not what it covers."""
     contents = {spelling.encode("utf-8") for spelling in spellings}
-    if are_unused(pairs, contents):
+    if _known_unused(pairs, contents):
         return
     cut = len(words.affixes.prefix)
     for entry, (left, right) in _entries(node):
-        product = words.contents[left] + words.contents[right][cut:]
+        product = words.content(left) + words.content(right)[cut:]
         if left in spellings or right in spellings or product in contents:
             entry.refuse(f"this merge names or makes {what}")
 
 
 def _is_merged(node: Node, pairs: Pairs, unknown: Node) -> bool:
     spelling = unknown.be(str)
-    if are_unused(pairs, {spelling.encode("utf-8")}):
+    if _known_unused(pairs, {spelling.encode("utf-8")}):
         return False
     return any(spelling in parts for _, parts in _entries(node))
 
 
-def numbering_only(
-    words: SpelledVocabulary,
-    pairs: Pairs,
-    added: Iterable[AddedToken],
-    looked_up: tuple[PreTokenizerStep, ...] | None,
-    byte_tokens: Collection[str],
-) -> set[str]:
-    """The entries that :func:`vocabulary` leaves out, by their spellings."""
-    numbering = [t.text for t in added if t.text in words.ids]
-    if not numbering:
-        return set()
-    used = _used(pairs, {words.contents[text] for text in numbering}, words.affixes)
-    return {
-        text
-        for text in numbering
-        if text in words.literal
-        or (
-            (content := words.contents[text]) not in used
-            and not words.is_symbol(content)
-            and text not in byte_tokens
-            and not (looked_up is not None and can_occur(looked_up, content) is not False)
-        )
-    }
+def _known_unused(pairs: Pairs, contents: set[bytes]) -> bool:
+    """Whether the kernel knows that no pair has one of these as a part or product.
+
+    Raises:
+        NotTakenError: it knows of one that has; which one, Python says.
+    """
+    used = used_among(pairs, contents)
+    if used:
+        raise NotTakenError
+    return used is not None
 
 
 def vocabulary(
@@ -329,25 +469,53 @@ def vocabulary(
     looked_up: tuple[PreTokenizerStep, ...] | None,
     by_bytes: bool,
     file: str,
-) -> Vocab:
-    """The vocabulary without the entries that only give an added token its number.
+) -> tuple[Vocab, Pairs]:
+    """The vocabulary without the entries that only give an added token its number; the merges.
 
     Such an entry is no merge's part or product, no symbol and, with ``by_bytes``, no byte
     token; with whole-pretoken lookup (``looked_up`` is then the pre-tokenizer) it must also be
     no possible pretoken.
     """
     byte_tokens = [*BYTE_TOKENS.values()] if by_bytes else []
-    dropped = numbering_only(words, pairs, added, looked_up, byte_tokens)
-    kept, contents = words.ids, list(words.contents.values())
-    if dropped:
-        kept = {text: number for text, number in kept.items() if text not in dropped}
-        contents = [words.contents[text] for text in kept]
-    ids = dict(zip(contents, kept.values(), strict=True))
-    if len(ids) != len(kept):
-        _explain_twins(contents, kept.values(), file)
+    dropped = _numbering_only(words, pairs, added, looked_up, byte_tokens)
+    kept = words.ids
+    taken = table_without(pairs, (words.content(text) for text in sorted(dropped)))
+    if taken is not None:
+        ids, pairs = taken
+    else:
+        kept, every = {t: n for t, n in words.ids.items() if t not in dropped}, words.contents
+        contents = [every[text] for text in kept]
+        ids = dict(zip(contents, kept.values(), strict=True))
+        if len(ids) != len(kept):
+            _explain_twins(contents, kept.values(), file)
     kinds: dict[int, Kind] = {kept[text]: "byte" for text in byte_tokens if text in kept}
-    kinds.update({kept[text]: "control" for text in sorted(words.literal) if text in kept})
-    return Vocab(ids, kinds)
+    kinds.update({kept[text]: "control" for text in sorted(words.literal - dropped)})
+    return Vocab(ids, kinds), pairs
+
+
+def _numbering_only(
+    words: SpelledVocabulary,
+    pairs: Pairs,
+    added: Iterable[AddedToken],
+    looked_up: tuple[PreTokenizerStep, ...] | None,
+    byte_tokens: Collection[str],
+) -> set[str]:
+    """The entries that :func:`vocabulary` leaves out, by their spellings."""
+    numbering = {t.text: words.content(t.text) for t in added if t.text in words.ids}
+    if not numbering:
+        return set()
+    used = _used(pairs, {*numbering.values()}, words.affixes)
+    return {
+        text
+        for text, content in numbering.items()
+        if text in words.literal
+        or (
+            content not in used
+            and not words.is_symbol(content)
+            and text not in byte_tokens
+            and not (looked_up is not None and can_occur(looked_up, content) is not False)
+        )
+    }
 
 
 def _used(pairs: Pairs, contents: set[bytes], affixes: Affixes) -> set[bytes]:

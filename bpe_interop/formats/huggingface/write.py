@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from ...entries import numbered
 from ...errors import PatternError
-from ...kernel import are_unused, pairs_text, vocabulary_text
+from ...kernel import pairs_text, used_among, vocabulary_text
 from ...merging.canonical import canonical
 from ...model import BATCHING, AddedToken, BPEModel, Json, PairList, SequenceTemplate, TemplateToken
 from ...steps import (
@@ -29,9 +29,9 @@ from .decoders import write_decoder
 from .names import MAIN
 from .normalizers import write_normalizer
 from .pieces import in_own_terms
-from .spellings import Spelled, spelled
 from .steps import write_pretokenizer
 from .template import PostProcessor, write_post_processor
+from .vocab import Spelled
 
 Step = TypeVar("Step")
 
@@ -52,7 +52,7 @@ def dump(model: BPEModel) -> dict[str, bytes]:
         cast("Mapping[str, Json]", model.extras.get(key) or {}) for key in ("huggingface", BATCHING)
     )
     added = held_tokens(model.added or ())
-    own = spelled(model)
+    own = Spelled(model)
     stated = {t.text: t.id for t in stated_in_vocab(model, added, own.vocab)}
     names = _names(model, added, own)
     settings = _settings(model, extras, names)
@@ -70,9 +70,7 @@ def dump(model: BPEModel) -> dict[str, bytes]:
         "model": settings,
     }
     files = {MAIN: _render(document, model, own, stated)}
-    vocab = own.beside(stated)
-    root = Node({**document, "model": {**settings, "vocab": vocab}}, MAIN)
-    return files | write_beside(model, added, extras, root)
+    return files | write_beside(model, added, extras, Node(document, MAIN), own.beside(stated))
 
 
 def held_tokens(added: Iterable[AddedToken]) -> tuple[AddedToken, ...]:
@@ -163,12 +161,13 @@ def _merges(model: BPEModel, own: Spelled) -> bytes | bytearray:
     and cannot tell a part that holds a space.
     """
     pairs = model.merges.pairs if isinstance(model.merges, PairList) else canonical(model).splits
-    if own.in_kernel and not _named(pairs, own.literal):
+    each = pairs.values() if isinstance(pairs, Mapping) else pairs
+    # The kernel spells every token in the byte alphabet.
+    if own.in_letters and not (own.literal and used_among(each, own.literal) != set()):
         text = pairs_text(pairs, _BETWEEN)
         if text is not None:
             return text
     words = own.words
-    each = pairs.values() if isinstance(pairs, Mapping) else pairs
     # A byte without a token is dropped before it could be merged.
     there = (pair for pair in each if pair[0] in words and pair[1] in words)
     parts = [(words[left], words[right]) for left, right in there]
@@ -176,14 +175,6 @@ def _merges(model: BPEModel, own: Spelled) -> bytes | bytearray:
     if any(left.startswith("#version") or " " in left + right for left, right in parts):
         listed = [[left, right] for left, right in parts]
     return _listed(listed)
-
-
-def _named(
-    pairs: Sequence[tuple[bytes, bytes]] | Mapping[bytes, tuple[bytes, bytes]],
-    literal: Collection[bytes],
-) -> bool:
-    """Whether a pair may name a token that is not spelled in the byte alphabet."""
-    return bool(literal) and not are_unused(pairs, literal)
 
 
 def _processor(model: BPEModel, extras: Mapping[str, Json]) -> PostProcessor:
@@ -257,15 +248,14 @@ def _render(
 
 
 def _entries(model: BPEModel, own: Spelled, stated: Mapping[str, int]) -> bytes | bytearray:
-    if own.in_kernel:
+    if own.in_letters:
         ids = model.vocab.ids
         literal = [(content.decode("utf-8"), ids[content]) for content in own.literal]
         others = [(_quoted(text), number) for text, number in (*literal, *stated.items())]
         text = vocabulary_text(ids, others, literal=own.literal, between=_BETWEEN)
         if text is not None:
             return text
-    vocab = own.beside(stated)
-    return _listed(dict(sorted(vocab.items(), key=lambda entry: entry[1])))
+    return _listed(dict(sorted(own.listed(stated).items(), key=lambda entry: entry[1])))
 
 
 def _quoted(text: str) -> str:

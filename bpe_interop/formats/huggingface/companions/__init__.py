@@ -132,22 +132,28 @@ class CompanionFacts:
 
 
 def read_beside(
-    files: Mapping[str, bytes], added: Iterable[AddedToken], root: Node, alphabet: Alphabet
+    files: Mapping[str, bytes],
+    added: Iterable[AddedToken],
+    root: Node,
+    alphabet: Alphabet,
+    vocab: Mapping[str, int],
 ) -> CompanionFacts:
     """Reads roles, chat templates, harmless settings, and what contradicts the file.
 
     Args:
         files: the ``tokenizer.json`` and those beside it.
         added: its added tokens.
-        root: the ``tokenizer.json`` itself.
+        root: the ``tokenizer.json`` itself; its vocabulary and merges are not looked at.
         alphabet: what its pretokens are cut into.
+        vocab: its vocabulary.
 
     Raises:
         FormatError: one of the files is malformed.
     """
     files_beside = read_companions(files)
     listed, notes = tuple(added), list[str]()
-    serving = serve(files_beside, root, listed, alphabet, b'"ByteLevel"' in files[root.file])
+    byte_level = b'"ByteLevel"' in files[root.file]
+    serving = serve(files_beside, root, listed, alphabet, byte_level, vocab)
     read_roles(files_beside, notes)
     roles: dict[str, set[str]] = {}
     for stated in served_roles(files_beside, root, serving.choice):
@@ -155,7 +161,7 @@ def read_beside(
     marked = tuple(replace(t, roles=tuple(sorted(roles.get(t.text, ())))) for t in listed)
     default, others = read_chat_templates(files, files_beside.config, notes)
     config = read_model_config(files_beside)
-    ids = chain(root["model"]["vocab"].members().values(), (token.id for token in listed))
+    ids = chain(vocab.values(), (token.id for token in listed))
     notes += tell_model_config(config, marked, ids)
     _tell_flags(files_beside.config, root, marked, notes)
     settings = _settings(files_beside, {token.text for token in listed})
@@ -165,7 +171,7 @@ def read_beside(
         {"tokenizer_config": settings} if settings else {},
         {**_read_others(files_beside.others, notes), **({CHATS: others} if others else {})},
         config,
-        (*serving.notes, *notes, *tell_ids(files_beside, root, listed, serving.added)),
+        (*serving.notes, *notes, *tell_ids(files_beside, vocab, listed, serving.added)),
         serving.lost,
         "" if serving.choice.name == DEFAULT else serving.choice.name,
     )
@@ -245,17 +251,21 @@ def _names_a_role(key: str) -> bool:
 
 
 def write_beside(
-    model: BPEModel, added: Sequence[AddedToken], extras: Mapping[str, Json], root: Node
+    model: BPEModel,
+    added: Sequence[AddedToken],
+    extras: Mapping[str, Json],
+    root: Node,
+    vocab: Mapping[str, int],
 ) -> dict[str, bytes]:
     """``tokenizer_config.json`` and ``special_tokens_map.json``, which contradict nothing.
 
     Beside them ``bpe_interop.json``, where the model has settings of a format that keeps them so.
 
-    The class is one that serves what ``root``, the ``tokenizer.json``, says. Everything is
-    spelled as transformers 4.57 and 5 both read it: chat templates stand in the configuration;
-    further special tokens are a list under the older key, because 4.57 fails on a list under
-    ``extra_special_tokens`` (5 takes either); roles of a model's own are an object under that
-    key, which both read.
+    The class is one that serves what the ``tokenizer.json`` says: ``root`` with this vocabulary.
+    Everything is spelled as transformers 4.57 and 5 both read it: chat templates stand in the
+    configuration; further special tokens are a list under the older key, because 4.57 fails on a
+    list under ``extra_special_tokens`` (5 takes either); roles of a model's own are an object under
+    that key, which both read.
     """
     roles = {role: token for token in added for role in token.roles}
     tokens: dict[str, Json] = {f"{n}_token": roles[n].text for n in ROLES if n in roles}
@@ -277,7 +287,7 @@ def write_beside(
     if template is not None:
         config["chat_template"] = template
     common: dict[str, Json] = {f"{n}_token": roles[n].text for n in ROLES if n in roles}
-    named = _with_class(model, added, config, common, root)
+    named = _with_class(model, added, config, common, root, vocab)
     others_settings = settings_of_others(model)
     return {
         CONFIG: _json_bytes(named),
@@ -309,6 +319,7 @@ def _with_class(
     config: Mapping[str, Json],
     special_map: Mapping[str, Json],
     root: Node,
+    vocab: Mapping[str, int],
 ) -> dict[str, Json]:
     """The ``tokenizer_config.json`` with the class that it names.
 
@@ -321,7 +332,8 @@ def _with_class(
         added: the added tokens that are written.
         config: the ``tokenizer_config.json`` without its class.
         special_map: the ``special_tokens_map.json``.
-        root: the ``tokenizer.json``; the merges are not looked at.
+        root: the ``tokenizer.json`` but for its vocabulary and merges.
+        vocab: its vocabulary.
     """
     as_it_is: dict[str, Json] = {_CLASS: _AS_IT_IS, **config}
     name = model.origin.served_as
@@ -331,7 +343,8 @@ def _with_class(
     named: dict[str, Json] = {_CLASS: name, **none, **config}
     listed = tuple(added)
     plain, own = (
-        _served(_beside(each, special_map), root, listed, model) for each in (as_it_is, named)
+        _served(_beside(each, special_map), root, listed, model, vocab)
+        for each in (as_it_is, named)
     )
     alike = (own[0].added, own[1]) == (plain[0].added, plain[1])
     return named if alike and not own[0].fields else as_it_is
@@ -349,10 +362,14 @@ def _beside(config: Mapping[str, Json], special_map: Mapping[str, Json]) -> Comp
 
 
 def _served(
-    beside: Companions, root: Node, added: tuple[AddedToken, ...], model: BPEModel
+    beside: Companions,
+    root: Node,
+    added: tuple[AddedToken, ...],
+    model: BPEModel,
+    vocab: Mapping[str, int],
 ) -> tuple[Serving, dict[str, str]]:
     """What AutoTokenizer runs, and its roles."""
     byte_level = model.alphabet == "byte"
-    serving = serve(beside, root, added, model.alphabet, byte_level)
+    serving = serve(beside, root, added, model.alphabet, byte_level, vocab)
     roles = served_roles(beside, root, serving.choice)
     return serving, {stated.role: stated.text for stated in roles}

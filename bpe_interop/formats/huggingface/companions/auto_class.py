@@ -177,7 +177,12 @@ def _named(files_beside: Companions) -> tuple[str, str]:
 
 
 def differing(
-    choice: Choice, root: Node, config: Node, alphabet: Alphabet, roles: Mapping[str, int]
+    choice: Choice,
+    root: Node,
+    config: Node,
+    alphabet: Alphabet,
+    roles: Mapping[str, int],
+    vocab: Mapping[str, int],
 ) -> tuple[str, ...]:
     """The fields of the model in which what a class builds is not what the file says.
 
@@ -187,6 +192,7 @@ def differing(
         config: the ``tokenizer_config.json``.
         alphabet: what the file's pretokens are cut into.
         roles: the ids of the roles' tokens as they are served.
+        vocab: the file's vocabulary.
     """
     if choice.built is None:
         return ()
@@ -202,7 +208,7 @@ def differing(
         "pretokenizer": pretokens != read_pretokenizer(root.get("pre_tokenizer")),
         "affixes": affixes != [built.suffix, ""],
         "lookup_first": bool(model.get("ignore_merges").value),
-        "fallback": _other_fallback(built, model, cut),
+        "fallback": _other_fallback(built, model, cut, vocab),
         "decoder": cut != alphabet
         or read_decoder(own["decoder"], cut, (), ())
         != read_decoder(root.get("decoder"), alphabet, (), ()),
@@ -224,13 +230,12 @@ def components(
     return read_normalizer(own["normalizer"])[0], read_pretokenizer(own["pre_tokenizer"])[0]
 
 
-def _other_fallback(built: Built, model: Node, cut: Alphabet) -> bool:
+def _other_fallback(built: Built, model: Node, cut: Alphabet, vocab: Mapping[str, int]) -> bool:
     """Whether a character without a token becomes something else."""
-    words = model["vocab"].members()
-    if cut == "byte" and all(char in words for char in CHAR_TO_BYTE):
+    if cut == "byte" and all(char in vocab for char in CHAR_TO_BYTE):
         return False
     by_bytes = bool(model.get("byte_fallback").value)
-    if by_bytes and built.byte_fallback and all(t in words for t in BYTE_TOKENS.values()):
+    if by_bytes and built.byte_fallback and all(t in vocab for t in BYTE_TOKENS.values()):
         return False
     unknown = model.get("unk_token").given
     if (by_bytes, unknown) != (built.byte_fallback, built.unknown):
@@ -296,15 +301,17 @@ def serve(
     added: Iterable[AddedToken],
     alphabet: Alphabet,
     byte_level: bool,
+    vocab: Mapping[str, int],
 ) -> Serving:
     """What ``AutoTokenizer`` runs, as far as it is known here.
 
     Args:
         files_beside: the files beside the ``tokenizer.json``.
-        root: the ``tokenizer.json``.
+        root: the ``tokenizer.json``; its vocabulary and merges are not looked at.
         added: its added tokens, as tokenizers numbers them.
         alphabet: what its pretokens are cut into.
         byte_level: whether ``"ByteLevel"`` stands anywhere in it.
+        vocab: its vocabulary.
 
     Raises:
         FormatError: a file is malformed.
@@ -312,7 +319,6 @@ def serve(
     choice = choose(files_beside, byte_level)
     roles = served_roles(files_beside, root, choice)
     listed = tuple(added)
-    words = root["model"]["vocab"].members()
     start = () if choice.built else listed
     extra = extra_tokens(files_beside)
     special = {
@@ -320,10 +326,10 @@ def serve(
         *(s.text for s in roles if s.by in (CONFIG, SPECIAL_MAP) and s.role in ROLES),
     }
     wishes = read_wishes(files_beside, root, special)
-    served, by = added_as_served(start, words, wishes, roles, extra)
+    served, by = added_as_served(start, vocab, wishes, roles, extra)
     ids = {token.text: token.id for token in served}
     numbers = {stated.role: ids[stated.text] for stated in roles if stated.text in ids}
-    fields = differing(choice, root, files_beside.config, alphabet, numbers)
+    fields = differing(choice, root, files_beside.config, alphabet, numbers, vocab)
     plain = not root.get("normalizer").given
     told = tuple(tell_tokens(listed, served, by, roles, plain))
     lost = tuple(each.sentence for each in told if each.lost)

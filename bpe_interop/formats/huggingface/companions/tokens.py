@@ -242,13 +242,16 @@ _MOST = 4
 
 
 def tell_ids(
-    files_beside: Companions, root: Node, listed: Iterable[AddedToken], served: Iterable[AddedToken]
+    files_beside: Companions,
+    vocab: Mapping[str, int],
+    listed: Iterable[AddedToken],
+    served: Iterable[AddedToken],
 ) -> Iterator[str]:
     """Where the ids of ``added_tokens.json`` are not those that its tokens have.
 
     Args:
         files_beside: the files beside the ``tokenizer.json``.
-        root: the ``tokenizer.json``.
+        vocab: that of the ``tokenizer.json``.
         listed: its added tokens.
         served: those that AutoTokenizer ends up with.
 
@@ -258,8 +261,7 @@ def tell_ids(
     if not files_beside.added.be(dict):
         return
     unread = DECODER in files_beside.config
-    ids = dict(root["model"]["vocab"].be(dict))
-    ids.update({token.text: token.id for token in (listed if unread else served)})
+    ids = {**vocab, **{token.text: token.id for token in (listed if unread else served)}}
     holders = {number: text for text, number in ids.items()}
     wrong: list[str] = []
     for text in files_beside.added.be(dict):
