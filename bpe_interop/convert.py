@@ -359,16 +359,16 @@ def _verified(
     tick: Callable[[int], None],
 ) -> Written:
     """Compares in engines and proves, while the files stand beside their target."""
-    from .compare.conversion import Abreast, check_source, check_written, compare_written
-    from .compare.sides import Own, Side, as_run_by
+    from .compare.conversion import EngineProcesses, check_source, check_written, compare_written
+    from .compare.sides import Own, as_run_by
 
     model, row = trip.model, trip.format
-    with Abreast(model, row, alone=bool(trip.alone)) as abreast:
+    with EngineProcesses(model, row, alone=bool(trip.alone)) as processes:
         losses, again = _admitted(source, trip, how)
         with target.staged(trip.files, force=how.force) as stage:
             own, checks = Own(model), []
             if all(loss.grade == "metadata" for loss in losses):
-                abreast.begin(trip.files, own, stage)
+                processes.begin(trip.files, own, stage)
             if source is not None:
                 alone = source.alone
                 if alone is None or alone.pretokenizer is None:
@@ -376,15 +376,15 @@ def _verified(
                 alone = as_run_by(source.format.engine, alone)
                 read = own if alone is model else Own(alone)
                 checks = [*check_source(source, read, tick)]
-            checks += check_written(trip, again, losses, stage, tick, own, abreast)
+            checks += check_written(trip, again, losses, stage, tick, own, processes)
             begin(tick, "proving")
             # The files of both were run above, so the report needs none of them.
             label = "what was learned" if source is None else source.label
             read_as = row if source is None else source.format
             name = spelled(str(target.place))
             report = compare_written(
-                Side(TokenizerSource(label, read_as, {}, model), own, model),
-                Side(TokenizerSource(name, row, {}, again), Own(again), again),
+                TokenizerSource(label, read_as, {}, model),
+                TokenizerSource(name, row, {}, again),
                 losses,
                 checks,
                 by_user,

@@ -10,15 +10,17 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
-from bpe_interop.compare.corpus import Corpora, Sides, compare_corpora
+from bpe_interop.compare.corpus import Corpora, compare_corpora, empty_report
 from bpe_interop.compare.corpus_report import CorpusReport, FailedDocument, SideName
 from bpe_interop.compare.lock import as_source, lock
 from bpe_interop.compare.lock import dump as dump_lock
 from bpe_interop.compare.lock import load as load_lock
-from bpe_interop.compare.sides import ORDINARY, PARSED, Own
+from bpe_interop.compare.pairs import Sides
+from bpe_interop.compare.sides import ORDINARY, PARSED, Own, Side
 from bpe_interop.corpora.selection import find_files, select
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import Files, by_name
+from bpe_interop.io import TokenizerSource
 from bpe_interop.model import BPEModel
 
 _TEXTS = (
@@ -76,9 +78,16 @@ def _read_lock(files: Files) -> None:
 
 def two_sides() -> Sides:
     """Two small tokenizers, our own encoder on each."""
-    a, b = (partial(Own, model) for model in _models())
-    name_a, name_b = (SideName(name, Own.name, "1", name) for name in "ab")
-    return Sides(a, b, name_a, name_b, (ORDINARY, PARSED))
+    a, b = (
+        Side(
+            TokenizerSource(name, by_name("huggingface"), {}, model),
+            model,
+            partial(Own, model),
+            SideName(name, Own.name, "1", name),
+        )
+        for name, model in zip("ab", _models(), strict=True)
+    )
+    return Sides(a, b, (ORDINARY, PARSED))
 
 
 @cache
@@ -92,7 +101,7 @@ def _compared() -> tuple[tuple[bytes, ...], bytes]:
     failed = tuple(
         FailedDocument(each.source, "a", "killed", "no", "a") for each in report.found[:2]
     )
-    reports = sides.report(), replace(report, failures=failed, notes=("a note",))
+    reports = empty_report(sides), replace(report, failures=failed, notes=("a note",))
     return tuple(each.to_json().encode() for each in reports), state
 
 

@@ -113,16 +113,22 @@ def _least(kind: Any, model: Any, texts: list[str]) -> float:
 
 def verify(source: str, preset: str, corpus: str) -> Side:
     """A corpus in a file, by tiktoken and tokenizers."""
-    from bpe_interop.compare.corpus import Corpora, Sides, compare_corpora
+    from bpe_interop.compare.corpus import Corpora, compare_corpora
     from bpe_interop.compare.corpus_report import SideName
+    from bpe_interop.compare.pairs import Sides
     from bpe_interop.compare.sides import ORDINARY
+    from bpe_interop.compare.sides import Side as Compared
     from bpe_interop.engines import from_model
+    from bpe_interop.formats import by_name
+    from bpe_interop.io import TokenizerSource
 
     model = import_module("bpe_interop").load(source, preset=preset).model
-    names = ("tiktoken", "tokenizers")
-    ways = [partial(from_model, name, model) for name in names]
-    one, two = (SideName(name, name, "") for name in names)
-    sides = Sides(ways[0], ways[1], one, two, (ORDINARY,))
+    where = TokenizerSource(preset, by_name("tiktoken"), {}, model)
+    one, two = (
+        Compared(where, model, partial(from_model, name, model), SideName(name, name, ""))
+        for name in ("tiktoken", "tokenizers")
+    )
+    sides = Sides(one, two, (ORDINARY,))
 
     def run() -> None:
         counts = compare_corpora(sides, Corpora((corpus,))).counts

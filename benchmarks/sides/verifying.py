@@ -20,8 +20,8 @@ def documents(
     sides: str, corpus: str, source: str, preset: str, size: str, share: str = "1"
 ) -> Inside:
     """tiktoken and tokenizers, held against each other."""
+    from bpe_interop.compare.pairs import ask_both
     from bpe_interop.compare.sides import ORDINARY
-    from bpe_interop.compare.texts import ask_both
     from bpe_interop.engines import from_model
 
     texts, model = read(corpus, share, size), tokenizer(source, preset)
@@ -58,8 +58,8 @@ def documents(
 def both_ours(sides: str, corpus: str, source: str, preset: str) -> Inside:
     """Our encoder of a rank file against our encoder of the ``tokenizer.json`` made of it."""
     from bpe_interop import Tokenizer
+    from bpe_interop.compare.pairs import ask_both
     from bpe_interop.compare.sides import ORDINARY, Own
-    from bpe_interop.compare.texts import ask_both
 
     texts, model = read(corpus), tokenizer(source, preset)
     a, b = Own(model.model), Own(Tokenizer.from_tokenizers(model.to_tokenizers()).model)

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from ..workers import Progress
     from .corpus import Corpora
     from .report import Example, Report
-    from .runs import RunOptions
+    from .runs import RunOptions, verify
     from .sides import Failure, Mismatch
-    from .two_sources import verify
 
 __all__ = [
     "SCOPES",
@@ -49,8 +48,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
             ".workers": ("Progress",),
             "corpus": ("Corpora",),
             "report": ("Example", "Report"),
-            "runs": ("RunOptions",),
+            "runs": ("RunOptions", "verify"),
             "sides": ("Failure", "Mismatch"),
-            "two_sources": ("verify",),
         },
     )

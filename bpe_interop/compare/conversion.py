@@ -2,34 +2,193 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
+from queue import SimpleQueue
 
 from ..engines import Engine, from_directory, from_files, versions
+from ..engines.child_process import ChildProcess, EndedError, Say, cores
 from ..engines.facts import facts
-from ..errors import CheckFailedError, EngineError, EngineMissingError, UnstatedError
+from ..engines.library import library
+from ..errors import (
+    BpeInteropError,
+    CheckFailedError,
+    EngineError,
+    EngineMissingError,
+    UnstatedError,
+)
 from ..formats import Files, Format
 from ..formats.losses import lost_by_tables
 from ..formats.round_trip import RoundTrip
 from ..gate import refusal
+from ..gc_pause import paused
 from ..io import TokenizerSource
 from ..loss import Loss
-from ..model import BPEModel, TemplateToken, show
+from ..model import BPEModel, PairList, TemplateToken, Vocab, show
 from ..proof.prove import Proof, prove
 from ..proof.stage import Scope
 from ..ticks import begin
-from .apart import Apart, expected, pays, without_tokens
+from .pairs import Sides, Tally, ask_both
 from .report import Check, Report
-from .sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, Side, decoding
+from .sides import (
+    AROUND,
+    ORDINARY,
+    PARSED,
+    TEMPLATED,
+    Build,
+    Failure,
+    Mode,
+    Own,
+    Side,
+    decode,
+    decoding,
+    encode_all,
+)
 from .stress import around_added, awkward, fixed
-from .texts import Tally, ask_both
 from .verdict import Ran, engines_of, report_of
 
+_LARGE = 50_000
+"""Tokens from which a process of its own pays: it takes 0.2 s to start."""
 
-class Abreast:
+
+def worth_processes(model: BPEModel) -> bool:
+    """Whether engines of a model are better run each in a process of its own."""
+    return len(model.vocab.ids) >= _LARGE and cores() > 1
+
+
+def without_tokens(model: BPEModel) -> BPEModel:
+    """A model that says of a tokenizer what rank files do not; it is quickly sent elsewhere.
+
+    It keeps one token: there is no model without any.
+    """
+    one = dict(islice(model.vocab.ids.items(), 1))
+    return replace(model, vocab=Vocab(one), merges=PairList(()), decoder=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedInMode:
+    """What an engine has to give in a mode: for each text, ids, and what they decode to.
+
+    None stands for what is not compared: it was in the mode before.
+    """
+
+    mode: Mode
+    ids: list[list[int]]
+    decoded: list[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What an engine has to give for texts."""
+
+    texts: list[str]
+    in_modes: tuple[ExpectedInMode, ...]
+
+
+def expected(own: Own, texts: list[str], modes: Iterable[Mode]) -> Expected | None:
+    """What our encoder gives; None where it fails on a text."""
+    in_modes = []
+    agreed: list[list[int] | None] = [None] * len(texts)
+    for mode in modes:
+        answers: list[list[int]] = []
+        decoded: list[str | None] = []
+        for place, ids in enumerate(encode_all(own, texts, mode)):
+            if isinstance(ids, Failure):
+                return None
+            answers.append(ids)
+            if not mode.decodes or ids == agreed[place]:
+                decoded.append(None)
+                continue
+            text, agreed[place] = decode(own, ids, texts[place]), ids
+            if isinstance(text, Failure):
+                return None
+            decoded.append(text)
+        in_modes.append(ExpectedInMode(mode, answers, decoded))
+    return Expected(texts, tuple(in_modes))
+
+
+def gives_all(engine: Engine, wanted: Expected) -> bool:
+    """Whether an engine gives just that."""
+    for each in wanted.in_modes:
+        if encode_all(engine, wanted.texts, each.mode) != each.ids:
+            return False
+        for text, ids, meant in zip(wanted.texts, each.ids, each.decoded, strict=True):
+            if meant is not None and decode(engine, ids, text) != meant:
+                return False
+    return True
+
+
+class _EngineInChild:
+    """An engine in the child, whose module is imported at once."""
+
+    def __init__(self, first: str, say: Say) -> None:
+        library(first)
+        self._engine: Engine | None = None
+
+    def build(self, build: Build) -> None:
+        """Makes the engine."""
+        with paused():
+            self._engine = build()
+
+    def gives_all(self, wanted: Expected) -> bool:
+        """Whether it gives just that."""
+        with paused():
+            return self._engine is not None and gives_all(self._engine, wanted)
+
+
+class EngineProcess:
+    """A process that imports a module at once, then builds an engine, and then is asked.
+
+    It ends with the block. None of its methods but :meth:`agrees` waits for it.
+    """
+
+    def __init__(self, first: str) -> None:
+        self._orders: SimpleQueue[Build | Expected | None] = SimpleQueue()
+        self._child = ChildProcess(partial(_EngineInChild, first), quiet=True)
+        self._thread = ThreadPoolExecutor(1)
+        self._answer: Future[bool] = self._thread.submit(self._work)
+
+    def __enter__(self) -> EngineProcess:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._orders.put(None)
+        self._child.close()
+        self._thread.shutdown()
+
+    def build(self, build: Build) -> None:
+        """Says what the engine is."""
+        self._orders.put(build)
+
+    def ask(self, wanted: Expected | None) -> None:
+        """Says what it has to give; None: nothing that could be compared."""
+        self._orders.put(wanted)
+
+    def agrees(self) -> bool:
+        """Whether it gives just that. False where it did not work as well."""
+        return self._answer.result()
+
+    def _work(self) -> bool:
+        try:
+            self._child.answer()
+            given: object = None
+            for method in ("build", "gives_all"):
+                order = self._orders.get()
+                if order is None:
+                    return False
+                given = self._child.call(method, order)
+            return given is True
+        except (EndedError, BpeInteropError, pickle.PickleError):
+            return False
+
+
+class EngineProcesses:
     """The engine of a format and the library that serves it, each in a process of its own.
 
     They import what they need from the start, and work while this process does something else.
@@ -38,17 +197,17 @@ class Abreast:
 
     def __init__(self, model: BPEModel, row: Format, *, alone: bool) -> None:
         self._model, self._row = model, row
-        self.engine: Apart | None = None
-        self.served: Apart | None = None
-        if not pays(model) or model.pretokenizer is None:
+        self.engine: EngineProcess | None = None
+        self.served: EngineProcess | None = None
+        if not worth_processes(model) or model.pretokenizer is None:
             return
         there = versions()
         if facts(row.engine).without_tokens and there[row.engine]:
-            self.engine = Apart(facts(row.engine).first)
+            self.engine = EngineProcess(facts(row.engine).first)
         if row.served and not alone and there[row.served]:
-            self.served = Apart(facts(row.served).first)
+            self.served = EngineProcess(facts(row.served).first)
 
-    def __enter__(self) -> Abreast:
+    def __enter__(self) -> EngineProcesses:
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -79,7 +238,7 @@ def check_written(
     stage: Path,
     tick: Callable[[int], None] = lambda count: None,
     own: Own | None = None,
-    abreast: Abreast | None = None,
+    processes: EngineProcesses | None = None,
 ) -> tuple[Check, ...]:
     """Compares written files with their source, in the target's own engine.
 
@@ -93,7 +252,7 @@ def check_written(
         stage: the directory that holds the files.
         tick: called with the number of texts compared since the last call.
         own: our encoder of the source, where there is one already.
-        abreast: those who compare already.
+        processes: those who compare already.
 
     Raises:
         CheckFailedError: the files give other ids or texts.
@@ -114,13 +273,13 @@ def check_written(
             added=again.added or (),
         )
     if own is None or held is not model:
-        own, abreast = Own(held), None
-    checks = [*_own_engine(row, trip.files, own, again, tick, abreast)]
+        own, processes = Own(held), None
+    checks = [*_own_engine(row, trip.files, own, again, tick, processes)]
     if row.served and trip.alone:
         why = f"{row.served} serves directories, and this is one file"
         checks.append(Check(row.served, "", skipped=why))
     elif row.served:
-        checks += _served(row.served, own, again, stage, tick, abreast)
+        checks += _served(row.served, own, again, stage, tick, processes)
     return tuple(checks)
 
 
@@ -139,12 +298,12 @@ def _own_engine(
     own: Own,
     again: BPEModel,
     tick: Callable[[int], None],
-    abreast: Abreast | None,
+    processes: EngineProcesses | None,
 ) -> tuple[Check, ...]:
     held = own.model
     texts = _texts(held)
-    if abreast is not None and abreast.engine is not None:
-        agreed = _agreed(row.engine, abreast.engine, held, texts, tick)
+    if processes is not None and processes.engine is not None:
+        agreed = _agreed(row.engine, processes.engine, held, texts, tick)
         if agreed is not None:
             return (agreed,)
     try:
@@ -161,7 +320,7 @@ def _own_engine(
 
 
 def _agreed(
-    name: str, child: Apart, model: BPEModel, texts: list[str], tick: Callable[[int], None]
+    name: str, child: EngineProcess, model: BPEModel, texts: list[str], tick: Callable[[int], None]
 ) -> Check | None:
     """The check that an engine did in its process; None where all is not equal."""
     begin(tick, f"what was written in {name}", len(texts))
@@ -204,11 +363,11 @@ def _served(
     again: BPEModel,
     stage: Path,
     tick: Callable[[int], None],
-    abreast: Abreast | None,
+    processes: EngineProcesses | None,
 ) -> tuple[Check, ...]:
     texts = _few(own.model)
-    if abreast is not None and abreast.served is not None:
-        agreed = _agreed(name, abreast.served, own.model, texts, tick)
+    if processes is not None and processes.served is not None:
+        agreed = _agreed(name, processes.served, own.model, texts, tick)
         if agreed is not None:
             return (agreed,)
     try:
@@ -330,8 +489,8 @@ _MERGING = ("alphabet", "affixes", "vocab", "merges", "lookup_first", "fallback"
 
 
 def compare_written(
-    source: Side,
-    target: Side,
+    source: TokenizerSource[BPEModel],
+    target: TokenizerSource[BPEModel],
     losses: Iterable[Loss],
     checks: Sequence[Check],
     by_user: tuple[str, ...] = (),
@@ -350,14 +509,13 @@ def compare_written(
         LossyConversionError: it has them because of Unicode tables alone.
         PatternError: a pattern does not run to its end.
     """
-    model, again = _model_of(source), _model_of(target)
+    model, again = source.model, target.model
     lost = [loss for loss in losses if loss.grade != "metadata"]
     dropped = tuple(sorted({loss.field for loss in lost}))
     kept, written = _compared(model, again, dropped)
-    sides = (
-        replace(source, model=kept, engine=Own(kept)),
-        replace(target, model=written, engine=Own(written)),
-    )
+    one = Side(source, kept, partial(Own, kept))
+    two = Side(target, written, partial(Own, written))
+    sides = one, two
     notes, against = [*_unstated(model, again)], list[str]()
     scope, proof, ran = _scope(kept, written), None, Ran()
     if "alphabet" in dropped:
@@ -371,14 +529,14 @@ def compare_written(
         if scope == "all" and deaf:
             scope = "ordinary"
             notes.append(f"{' and '.join(deaf)} never finds special tokens in a text")
-        engine = target.source.format.engine
+        engine = target.format.engine
         notes += _left_to_callers(again, engine)
         proof = prove(kept, written, scope)
         if proof.outcome == "refuted" and not dropped:
             _raise_if_tables_differ(kept, written, proof.witness or "")
             raise _check_failed(proof, engine)
         ran = Ran(next((_tally(each) for each in checks if each.of == "target"), Tally()))
-    report = report_of(scope, sides, [], proof, ran, notes, against)
+    report = report_of(scope, Sides(one, two, ()), proof, ran, notes, against)
     if report.verdict == "proved":
         notes = [*report.notes, *_assumed_of_texts(engines_of(sides))]
         report = replace(report, notes=tuple(notes))
@@ -390,12 +548,6 @@ def compare_written(
         changed=next((loss.witness for loss in lost if loss.witness is not None), None),
         by_user=by_user,
     )
-
-
-def _model_of(side: Side) -> BPEModel:
-    if side.model is None:
-        raise AssertionError("what is converted was read")
-    return side.model
 
 
 def _tally(check: Check) -> Tally:

@@ -57,6 +57,7 @@ from ..workers import (
     Run,
     Ticket,
     Workers,
+    carry,
     opened_from,
     run_corpus,
     run_parts,
@@ -64,7 +65,6 @@ from ..workers import (
 from ..workers.orders import Check
 from ..workers.state import State, keeping
 from ..workers.worker import versions_here
-from .children import ChildPair
 from .corpus_report import (
     CorpusReport,
     Counts,
@@ -76,8 +76,9 @@ from .corpus_report import (
     is_plain,
     keep,
 )
-from .sides import Build, Failure, Inside, Mismatch, Mode, side_of
-from .texts import Answers, LocalPair, Pair
+from .opening import side_of
+from .pairs import Answers, Pair, Sides
+from .sides import Failure, Inside, Mismatch, Mode, Own, Side
 
 WORTH_PROCESSES = 1 << 22
 """Bytes on disk from which child processes are worth the second or more that they take to start."""
@@ -95,55 +96,24 @@ _SHOWN = 1_000
 """Characters that are kept of a text on which a side failed."""
 
 
-def libraries_of(engines: Iterable[str]) -> tuple[str, ...]:
+def _libraries(sides: Sides) -> tuple[str, ...]:
+    return _libraries_of(name.engine for name in sides.names)
+
+
+def _libraries_of(engines: Iterable[str]) -> tuple[str, ...]:
     """The engines' distributions, and what splits texts in our encoder."""
     used = {name: FACTS.get(name) for name in engines}
     names = {facts.distribution or name for name, facts in used.items() if facts is not None}
     return tuple(sorted({"regex", "tokenizers", *names}))
 
 
-@dataclass(frozen=True)
-class Sides:
-    """What is compared, so that other processes can build it too, and how both are asked."""
-
-    a: Build
-    b: Build
-    name_a: SideName
-    name_b: SideName
-    modes: tuple[Mode, ...]
-
-    @property
-    def libraries(self) -> tuple[str, ...]:
-        """The distributions on whose versions the results depend."""
-        return libraries_of((self.name_a.engine, self.name_b.engine))
-
-    def report(self) -> CorpusReport:
-        """A report on nothing: adding it changes no other report on these sides."""
-        versions = {"python": (platform.python_version(),)}
-        for side in (self.name_a, self.name_b):
-            versions[side.engine] = tuple(sorted({*versions.get(side.engine, ()), side.version}))
-        scopes = tuple(mode.scope for mode in self.modes)
-        return CorpusReport(self.name_a, self.name_b, scopes, versions=versions)
-
-    def pair(self, isolate: bool) -> Pair:
-        """Both sides in this process, or in a child of it, which a text may kill."""
-        if isolate:
-            return ChildPair(self.a, self.b, self.modes)
-        return LocalPair(self.a(), self.b(), self.modes)
-
-
-@dataclass(frozen=True)
-class ByParts:
-    """Who compares corpora by parts, and what is sent there.
-
-    ``carried`` are both tokenizers, ``engines`` those that were asked for, ``limit`` is in
-    seconds for a part.
-    """
-
-    workers: Workers
-    carried: tuple[Carried, Carried]
-    engines: tuple[str | None, str | None]
-    limit: float = LIMIT
+def empty_report(sides: Sides) -> CorpusReport:
+    """A report on nothing: adding it changes no other report on these sides."""
+    versions = {"python": (platform.python_version(),)}
+    for name in sides.names:
+        versions[name.engine] = tuple(sorted({*versions.get(name.engine, ()), name.version}))
+    scopes = tuple(mode.scope for mode in sides.modes)
+    return CorpusReport(*sides.names, scopes, versions=versions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +128,6 @@ class Corpora:
         state: a file in which it is kept how far the corpora were compared, to go on from.
         processes: how many child processes compare; 0 for none. None is as many as there are
             cores where that is faster: for sides that run one text after another.
-        by_parts: the workers that do it instead; :func:`.verify` makes it of an executor.
     """
 
     names: tuple[str | Path, ...] = ()
@@ -166,7 +135,6 @@ class Corpora:
     selection: Selection = EVERYTHING
     state: str | Path | None = None
     processes: int | None = None
-    by_parts: ByParts | None = None
 
     def __post_init__(self) -> None:
         if self.selection.errors == "skip":
@@ -189,6 +157,8 @@ def compare_corpora(
     sides: Sides,
     corpora: Corpora,
     *,
+    workers: Workers | None = None,
+    limit: float = LIMIT,
     isolate: bool = False,
     wanted: Wanted = lambda text: True,
     scope: Scope = "all",
@@ -204,6 +174,8 @@ def compare_corpora(
     Args:
         sides: the two tokenizers.
         corpora: the texts, and how they are read.
+        workers: who compares them by parts; None for this machine.
+        limit: seconds for a part.
         isolate: use a child process in any case, so that a text that kills an engine is an
             outcome of its own.
         wanted: documents for whose text it is false are left out, and counted.
@@ -220,8 +192,8 @@ def compare_corpora(
         BpeInteropError: a side cannot be built.
     """
     files = corpora.files()
-    if corpora.by_parts is not None:
-        report = _by_parts(sides, corpora, corpora.by_parts, files, scope, patience, tick)
+    if workers is not None:
+        report = _by_parts(sides, corpora, workers, limit, files, scope, patience, tick)
         children = any(each.how == "killed" for each in report.failures)
     else:
         sizes = sizes_of(files)
@@ -235,24 +207,27 @@ def compare_corpora(
     return _shrunk(report, sides, children)
 
 
-def check_corpora(sides: Sides, corpora: Corpora, scope: Scope = "all") -> None:
+def check_corpora(
+    sides: Sides, corpora: Corpora, scope: Scope = "all", workers: Workers | None = None
+) -> None:
     """Looks at the corpora, the state and the tokenizers before anything else is done.
 
     Raises:
         SourceError, FormatError, TargetError: as :func:`compare_corpora`; or an engine reads a
             directory, and workers are to run it.
     """
-    files, by = corpora.files(), corpora.by_parts
-    if by is None:
+    files = corpora.files()
+    if workers is None:
         with _kept(sides, corpora, files, scope):
             return
     check_parts_can_be_read(corpora.selection)
     cut(files)
-    for engine, carried in zip(by.engines, by.carried, strict=True):
-        if engine is not None and engine in FACTS and FACTS[engine].directories:
+    for side, name in zip((sides.a, sides.b), sides.names, strict=True):
+        if name.engine in FACTS and FACTS[name.engine].directories:
             raise SourceError(
-                f"{engine} reads a directory, and to workers only the tokenizer's files travel",
-                where=carried.ticket.label,
+                f"{name.engine} reads a directory, "
+                "and to workers only the tokenizer's files travel",
+                where=side.source.label,
                 fix="compare on corpora without a scheduler, or name another engine",
             )
 
@@ -261,18 +236,18 @@ def _about(sides: Sides, selection: Selection, scope: Scope) -> dict[str, Any]:
     """What a state is about."""
     return {
         "work": "compare",
-        "a": asdict(sides.name_a),
-        "b": asdict(sides.name_b),
+        "a": asdict(sides.names[0]),
+        "b": asdict(sides.names[1]),
         "scopes": [mode.scope for mode in sides.modes],
         "scope": scope,
         "selection": asdict(selection),
-        "versions": versions_here(sides.libraries),
+        "versions": versions_here(_libraries(sides)),
     }
 
 
 def _pays(sides: Sides, sizes: list[int | None]) -> bool:
     """Whether child processes are faster: some engines use all cores by themselves."""
-    alone = not all(facts(side.engine).all_cores for side in (sides.name_a, sides.name_b))
+    alone = not all(facts(side.engine).all_cores for side in sides.names)
     return alone and (None in sizes or sum(filter(None, sizes)) >= WORTH_PROCESSES)
 
 
@@ -409,11 +384,11 @@ class ReadJob:
     @property
     def libraries(self) -> tuple[str, ...]:
         """The engines' distributions, and what splits texts in our encoder."""
-        return self.sides.libraries
+        return _libraries(self.sides)
 
     def build(self, files: Sequence[Files], isolate: bool) -> CompareWork:
         """Both sides, in this process or in a child of it."""
-        return CompareWork(self.sides.pair(isolate), self.sides.report())
+        return CompareWork(self.sides.pair(isolate), empty_report(self.sides))
 
 
 def _kept(sides: Sides, corpora: Corpora, files: tuple[CorpusFile, ...], scope: Scope) -> Any:
@@ -444,7 +419,7 @@ class _Reading:
         self._wanted, self._scope, self._patience, self._tick = wanted, scope, patience, tick
         # What was done, each with the number of the next batch. It grows by one element at once,
         # so that an interrupt finds it whole.
-        self._done: list[tuple[int, Compared]] = [(0, Compared(sides.report(), 0, 0))]
+        self._done: list[tuple[int, Compared]] = [(0, Compared(empty_report(sides), 0, 0))]
         self._alone = 0
         self._early: dict[int, Compared] = {}
         self._cut: list[str] = []
@@ -597,7 +572,7 @@ class CompareJob:
     @property
     def libraries(self) -> tuple[str, ...]:
         """The engines' distributions, and what splits texts in our encoder."""
-        return libraries_of((self.a.name.engine, self.b.name.engine))
+        return _libraries_of((self.a.name.engine, self.b.name.engine))
 
     def build(self, files: Sequence[Files], isolate: bool) -> CompareWork:
         """Both sides, built in this process or in a child of it.
@@ -605,27 +580,29 @@ class CompareJob:
         Raises:
             EngineError: one is another tokenizer here.
         """
-        opened = [side.open(each) for side, each in zip((self.a, self.b), files, strict=True)]
-        (build_a, name_a), (build_b, name_b) = (
-            side_of(each, side.engine) for each, side in zip(opened, (self.a, self.b), strict=True)
-        )
-        for side, name in ((self.a, name_a), (self.b, name_b)):
-            if not side.name.same(name):
+        tickets = self.a, self.b
+        opened = [ticket.open(each) for ticket, each in zip(tickets, files, strict=True)]
+        a, b = (side_of(one, ticket.engine) for one, ticket in zip(opened, tickets, strict=True))
+        sides = Sides(a, b, self.modes)
+        for ticket, name in zip(tickets, sides.names, strict=True):
+            if not ticket.name.same(name):
                 raise EngineError(
                     f"it is another tokenizer here: {name.engine} {name.version} "
-                    f"{name.digest[:12]} instead of {side.name.engine} {side.name.version} "
-                    f"{side.name.digest[:12]}",
-                    where=side.ticket.label,
+                    f"{name.digest[:12]} instead of {ticket.name.engine} {ticket.name.version} "
+                    f"{ticket.name.digest[:12]}",
+                    where=ticket.ticket.label,
                 )
-        sides = Sides(build_a, build_b, self.a.name, self.b.name, self.modes)
         wanted = Inside(self.scope, [each.model for each in opened])
-        return CompareWork(sides.pair(isolate), sides.report(), self.selection, wanted)
+        # Parts are added by the names that were asked about, whatever the files are called here.
+        empty = replace(empty_report(sides), a=self.a.name, b=self.b.name)
+        return CompareWork(sides.pair(isolate), empty, self.selection, wanted)
 
 
 def _by_parts(
     sides: Sides,
     corpora: Corpora,
-    by: ByParts,
+    workers: Workers,
+    limit: float,
     files: tuple[CorpusFile, ...],
     scope: Scope,
     patience: int,
@@ -633,26 +610,30 @@ def _by_parts(
 ) -> CorpusReport:
     check_parts_can_be_read(corpora.selection)
     corpus = CutCorpus(files)
+    carried = _carried(sides.a), _carried(sides.b)
     a, b = (
-        SideTicket(each.ticket, engine, name)
-        for each, engine, name in zip(
-            by.carried, by.engines, (sides.name_a, sides.name_b), strict=True
-        )
+        SideTicket(each.ticket, None if name.engine == Own.name else name.engine, name)
+        for each, name in zip(carried, sides.names, strict=True)
     )
     run = run_corpus(
         CompareJob(a, b, sides.modes, scope, corpora.selection),
-        by.carried,
+        carried,
         corpus,
-        by.workers,
+        workers,
         state=corpora.state,
         about=_about(sides, corpora.selection, scope),
         kind=Compared,
-        limit=by.limit,
+        limit=limit,
         tick=lambda seen, part: tick(seen),
     )
-    report, ended = merged(sides.report(), corpus.parts, run.results, patience)
+    report, ended = merged(empty_report(sides), corpus.parts, run.results, patience)
     notes = tuple(sorted({*ended, *run.notes}))
     return replace(report, notes=notes, interrupted=run.interrupted or bool(ended))
+
+
+def _carried(side: Side) -> Carried:
+    source = side.source
+    return carry(source.label, source.format.name, source.files, side.preset, source.beside)
 
 
 def merged(

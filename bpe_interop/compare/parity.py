@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,10 @@ from ..proof.stage import Scope
 from ..special import checked
 from ..tokenizer import Tokenizer
 from .lock import locked
+from .opening import in_engine, open_lock, open_source
 from .report import Report
 from .runs import compare
-from .sides import Own, Side, in_engine, open_side
-from .two_sources import open_lock
+from .sides import Own, Side
 
 _LIBRARIES = ("tiktoken", "tokenizers", "sentencepiece", "transformers")
 
@@ -106,14 +107,16 @@ def _open_source(source: str | Path, preset: str | None) -> Side:
     lock = locked(source)
     if lock is not None:
         return open_lock(lock, source)
-    opened = open_side(source, preset=preset)
+    opened = open_source(source, preset=preset)
+    model = opened.model
     try:
-        return Side(opened, in_engine(opened.format.engine, opened)(), opened.model)
+        engine = in_engine(opened.format.engine, opened)()
     except EngineError as error:
-        if opened.model is None:
+        if model is None:
             raise
         note = f"{opened.label} runs in our encoder: {error.what}"
-        return Side(opened, Own(opened.model), opened.model, notes=(note,))
+        return Side(opened, model, partial(Own, model), notes=(note,))
+    return Side(opened, model, lambda: engine)
 
 
 def _side(
@@ -121,7 +124,7 @@ def _side(
 ) -> Side:
     """A live object, of which ``files`` are what it would write."""
     source = TokenizerSource(label, by_name(format), files, model)
-    return Side(source, engine, model, notes=notes)
+    return Side(source, model, lambda: engine, notes=notes)
 
 
 def _open_tokenizer(side: Tokenizer) -> Side:
@@ -161,7 +164,7 @@ def _open_transformers(side: Any) -> Side:
     model, label = engine.model(), _named(side)
     refusal = "" if model is not None else f"{label} cannot be read as a model"
     source = TokenizerSource(label, by_name("huggingface"), {}, model, refusal=refusal)
-    return Side(source, engine, model, notes=(refusal,) if refusal else ())
+    return Side(source, model, lambda: engine, notes=(refusal,) if refusal else ())
 
 
 def _named(side: object) -> str:

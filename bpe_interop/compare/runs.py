@@ -1,4 +1,4 @@
-"""Compares two sides: proves what can be proved, and runs both on tokens, texts and corpora."""
+"""Compares two tokenizers: proves what can be proved, and runs both on tokens, texts, corpora."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
+from ..arguments import names, one_of
 from ..engines.facts import facts
-from ..errors import EngineError
-from ..io import TokenizerSource
+from ..errors import SourceError, UnstatedError
 from ..model import BPEModel
+from ..presets import ways_to_say
 from ..proof.prove import ALL_STAGES, SCOPES, Proof, narrower, prove
 from ..proof.stage import Scope, Stage, counts
 from ..ticks import begin, untold
-from ..workers import LIMIT, Carried, Progress, Workers, carry, pool_of
-from .children import ChildPair
-from .corpus import ENDED_EARLY, ByParts, Corpora, Sides, check_corpora, compare_corpora
+from ..workers import LIMIT, Progress, Workers, pool_of
+from .corpus import ENDED_EARLY, Corpora, check_corpora, compare_corpora
+from .lock import Lock, locked
+from .opening import noted_on_files, open_lock, open_source, served_otherwise, side_of
+from .pairs import Pair, Sides, compare_in
 from .report import Report
-from .sides import ORDINARY, Inside, Mode, Own, Side, modes_of, noted_on_files, served_otherwise
+from .sides import ORDINARY, Inside, Own, Side, modes_of
 from .stress import awkward, completed, every_token, thorough
-from .texts import LocalPair, Pair, compare_in
 from .verdict import Alone, Odd, Ran, doubts, engines_of, report_of, witnessed
 
 _CHUNK = 4_096
@@ -118,6 +120,102 @@ _AS_USUAL = RunOptions()
 _NO_CORPORA = Corpora()
 
 
+def verify(
+    a: str | Path,
+    b: str | Path,
+    *,
+    scope: Scope = "all",
+    engine_a: str | None = None,
+    engine_b: str | None = None,
+    preset_a: str | None = None,
+    preset_b: str | None = None,
+    offline: bool = False,
+    corpora: Corpora | str | Path | Iterable[str | Path] = (),
+    options: RunOptions = _AS_USUAL,
+) -> Report:
+    """Decides whether two tokenizers are equal, and compares them on texts.
+
+    Interrupted with Ctrl-C while it compares, it reports what it did so far.
+
+    Args:
+        a: a source, as :func:`bpe_interop.load` takes it, or a lock file.
+        b: the other source.
+        scope: what counts: ``"all"``; ``"ordinary"`` (special strings are text, added tokens that
+            are not special still match); ``"text"`` (no added token matches).
+        engine_a: run ``a`` in this engine (``tiktoken``, ``tokenizers``, ``transformers``,
+            ``sentencepiece`` ...) instead of our encoder, or ask a server that runs:
+            ``llama.cpp@http://HOST:PORT``.
+        engine_b: the same for ``b``.
+        preset_a: says what ``a`` leaves unsaid.
+        preset_b: the same for ``b``.
+        offline: never use the network.
+        corpora: texts to compare on as well: the name of a file or folder, or several, or names
+            with how they are read.
+        options: how the texts are run.
+
+    Raises:
+        ArgumentError: there is no such scope.
+        BpeInteropError: a source or a corpus cannot be read, or a named engine is missing.
+    """
+    for source in (a, b):
+        if not isinstance(source, (str, Path)):
+            raise TypeError(
+                f"verify takes paths and names, not {type(source).__name__}: a live tokenizer is "
+                "taken by bpe_interop.compare.parity.parity(a, b)"
+            )
+    one_of(scope, SCOPES, "scope")
+    texts = corpora if isinstance(corpora, Corpora) else Corpora(names(corpora))
+    served = engine_a is not None or engine_b is not None
+    sides: dict[str, Side] = {}
+    locks: list[tuple[str, str | Path, Lock]] = []
+    for letter, source, engine, preset in (
+        ("a", a, engine_a, preset_a),
+        ("b", b, engine_b, preset_b),
+    ):
+        lock = locked(source)
+        if lock is not None:
+            _refuse_for_lock(source, engine, preset, options)
+            locks.append((letter, source, lock))
+            continue
+        opened = open_source(source, preset=preset, offline=offline, served=served)
+        if opened.model is not None and opened.model.pretokenizer is None:
+            raise UnstatedError(
+                "the source does not state the pattern that splits texts (pretokenizer)",
+                where=opened.label,
+                fix=ways_to_say(opened.model, f"--preset-{letter} (preset_{letter}=...)"),
+            )
+        sides[letter] = side_of(opened, engine, preset)
+    # Where texts are asked for, or an engine, a lock runs for itself.
+    shared = not served and not texts.names and options.executor is None
+    other = next(iter(sides.values()), None)
+    for letter, source, lock in locks:
+        sides[letter] = open_lock(lock, source, other, shared=shared)
+    return compare(sides["a"], sides["b"], scope, corpora=texts, options=options)
+
+
+def _refuse_for_lock(
+    lock: str | Path, engine: str | None, preset: str | None, options: RunOptions
+) -> None:
+    """A lock file is the model alone: there are no files for an engine or for workers."""
+    given = [
+        what
+        for what, value in (
+            ("an engine", engine),
+            ("a preset", preset),
+            ("a scheduler", options.executor),
+        )
+        if value is not None
+    ]
+    if given:
+        raise SourceError(
+            f"a lock file is run by our encoder, as it was locked, so it takes no {given[0][2:]}"
+            if given[0].startswith("a ")
+            else "a lock file is run by our encoder: there are no files for another engine",
+            where=str(lock),
+            fix="leave it out, or name the tokenizer that was locked",
+        )
+
+
 def compare(
     a: Side,
     b: Side,
@@ -149,54 +247,36 @@ def compare(
     notes = [*noted_on_files(*sources), *a.notes, *b.notes]
     stated = a.source.model, b.source.model
     modes = [] if same else modes_of(scope, stated, (a.engine, b.engine), notes)
-    notes += _served_otherwise(a, b)
-    inside = Inside(scope, stated)
+    sides = Sides(a, b, tuple(modes))
+    if not any(facts(side.engine.name).directories for side in (a, b)):
+        for letter, side in (("a", a), ("b", b)):
+            notes += served_otherwise(letter, side.source, side.engine)
     if same:
         proved = Proof(
             scope, "proved", tuple(Stage(n, "proved", "the same fingerprint") for n in ALL_STAGES)
         )
-        return report_of(scope, (a, b), modes, proved, Ran(), notes)
-    if options.executor is not None:
-        workers = pool_of(options.executor, options.slots)
-        corpora = replace(corpora, by_parts=_by_parts(a, b, workers, options.limit))
+        return report_of(scope, sides, proved, Ran(), notes)
+    inside = Inside(scope, stated)
+    workers = None if options.executor is None else pool_of(options.executor, options.slots)
     if corpora.names:  # before a proof, which takes longer
-        check_corpora(sides_of((a, b), modes), corpora, scope)
+        check_corpora(sides, corpora, scope, workers)
     begin(options.tick, "proving")
     found = None
     if proof and a.model is not None and b.model is not None:
         found = prove(a.model, b.model, scope)
-    ran = run(
-        (a, b),
-        modes,
+    ran = _run(
+        sides,
         inside,
         options,
+        workers,
         texts=texts,
         corpora=corpora,
         proved=found is not None and found.outcome == "proved",
         known=witnessed(found, (a.engine, b.engine)) is not None,
     )
-    report = report_of(scope, (a, b), modes, found, ran, [*notes, *_notes(ran, inside)])
+    report = report_of(scope, sides, found, ran, [*notes, *_notes(ran, inside)])
     report = replace(report, given=texts is not None)
     return report if found is None else _explained(a, b, found, report)
-
-
-def _served_otherwise(a: Side, b: Side) -> Iterator[str]:
-    """Which directories are run as their files say, where ``AutoTokenizer`` may not do so."""
-    if any(facts(side.engine.name).directories for side in (a, b)):
-        return
-    for letter, side in (("a", a), ("b", b)):
-        yield from served_otherwise(letter, side.source, side.engine)
-
-
-def _by_parts(a: Side, b: Side, workers: Workers, limit: float) -> ByParts:
-    """Who compares corpora by parts, and what is sent there."""
-
-    def carried(source: TokenizerSource[BPEModel | None], preset: str | None) -> Carried:
-        return carry(source.label, source.format.name, source.files, preset, source.beside)
-
-    sent = carried(a.source, a.preset), carried(b.source, b.preset)
-    one, two = (None if isinstance(s.engine, Own) else s.engine.name for s in (a, b))
-    return ByParts(workers, sent, (one, two), limit)
 
 
 def _notes(ran: Ran, inside: Inside) -> Iterator[str]:
@@ -266,11 +346,11 @@ def _shown_in(scope: Scope, report: Report) -> bool:
     return counts(report.stage or "", scope)
 
 
-def run(
-    both: tuple[Side, Side],
-    modes: Sequence[Mode],
+def _run(
+    sides: Sides,
     inside: Inside,
     options: RunOptions,
+    workers: Workers | None,
     *,
     texts: Iterable[str] | None,
     corpora: Corpora,
@@ -280,10 +360,10 @@ def run(
     """Compares two sides on each token, on awkward texts, and on corpora.
 
     Args:
-        both: the two sides.
-        modes: how they are asked.
+        sides: the two sides, and how they are asked.
         inside: which texts are in the scope.
         options: how the texts are run.
+        workers: who compares the corpora by parts.
         texts: what both are run on instead of tokens and awkward texts.
         corpora: the corpora.
         proved: the models are proved equal. Where they are not, or an engine runs, every token's
@@ -294,15 +374,14 @@ def run(
     Raises:
         BpeInteropError: as :func:`.corpus.compare_corpora`.
     """
-    a, b = both
+    a, b, modes = sides.a, sides.b, sides.modes
     ran = Ran()
-    pair: Pair = LocalPair(a.engine, b.engine, modes)
-    if options.isolate and a.build is not None and b.build is not None:
-        pair = ChildPair(a.build, b.build, modes)
+    # An object, or an encoder that a lock shares, cannot be built again in another process.
+    pair = sides.pair(options.isolate and a.name is not None and b.name is not None)
     try:
         if texts is None:
             own = a.engine.name == b.engine.name == Own.name
-            texts = _awkward_texts(both, every=options.thorough, tokens=not (proved and own))
+            texts = _awkward_texts(sides, every=options.thorough, tokens=not (proved and own))
             if known and not options.thorough:
                 texts, ran.ended = islice(texts, AFTER_PROOF), True
             # Many texts are in both, and some in one again and again.
@@ -322,8 +401,10 @@ def run(
         pair.close()
     if not ran.interrupted and corpora.names:
         ran.corpus = compare_corpora(
-            sides_of(both, modes),
+            sides,
             corpora,
+            workers=workers,
+            limit=options.limit,
             isolate=options.isolate,
             wanted=inside,
             scope=inside.scope,
@@ -335,28 +416,9 @@ def run(
     return ran
 
 
-def sides_of(both: tuple[Side, Side], modes: Sequence[Mode]) -> Sides:
-    """Two sides as other processes build them.
-
-    Raises:
-        EngineError: a side is an object, which is here alone.
-    """
-    built = []
-    for side in both:
-        if side.build is None or side.name is None:
-            raise EngineError(
-                "an object is not compared on corpora: it cannot be built again elsewhere",
-                where=side.source.label,
-                fix="write it to a file, and compare that",
-            )
-        built.append((side.build, side.name))
-    (build_a, name_a), (build_b, name_b) = built
-    return Sides(build_a, build_b, name_a, name_b, tuple(modes))
-
-
-def _awkward_texts(both: tuple[Side, Side], *, every: bool, tokens: bool) -> Iterator[str]:
+def _awkward_texts(sides: Sides, *, every: bool, tokens: bool) -> Iterator[str]:
     """The awkward texts of both models, and with ``tokens`` the text of every token."""
-    a, b = (side.source.model for side in both)
+    a, b = sides.a.source.model, sides.b.source.model
     made = thorough if every else awkward
     yield from made(a)
     yield from made(b, seed=1)

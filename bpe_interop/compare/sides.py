@@ -2,48 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from ..diff import diff
 from ..encode import Encoder
 from ..engines import (
     Engine,
     Special,
-    check_known,
-    from_address,
-    from_directory,
-    from_files,
     own_version,
-    reads,
-    versions,
 )
-from ..engines.facts import facts, is_address
+from ..engines.facts import facts
 from ..engines.library import OneByOne
-from ..engines.transformers import read_directory, served_facts, serving, tell_served
 from ..errors import (
     BpeInteropError,
     DecodeError,
     EncodeError,
     EngineError,
     PatternError,
-    SourceError,
-    UnsupportedError,
 )
-from ..formats.huggingface.companions import WORDS, explain
-from ..io import TokenizerSource, find, spelled
+from ..io import TokenizerSource
 from ..model import BPEModel
 from ..presets import candidates
 from ..proof.stage import Scope
-from ..sources import load_source
 from ..text.added_tokens import Allowed
 from ..text.decoders import joins_pieces
 from .corpus_report import SideName
@@ -337,197 +323,28 @@ class Inside:
                 self.left_out += 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Side:
     """A tokenizer that runs: a file, a lock, a server, or an object of a library.
 
     Attributes:
         source: where it came from; of an object, what it would write.
-        engine: what runs it.
         model: what the engine runs; None where that is not known. Of transformers it may be
             another than the source's.
-        build: how another process builds the engine; None for an object.
-        name: what reports on corpora call it; None for an object.
+        build: makes the engine, also in another process where there is a name.
+        name: what reports on corpora call it; None where it is an object of this process.
         preset: what says what its files leave unsaid.
         notes: what there is to say of how it was opened.
     """
 
     source: TokenizerSource[BPEModel | None]
-    engine: Engine
     model: BPEModel | None
-    build: Build | None = None
+    build: Build
     name: SideName | None = None
     preset: str | None = None
     notes: tuple[str, ...] = ()
 
-
-def open_side(
-    source: str | Path, *, preset: str | None = None, offline: bool = False, served: bool = False
-) -> TokenizerSource[BPEModel | None]:
-    """Opens a source.
-
-    With ``served``, the question is whether a library serves what the files say, so files on
-    disk that our encoder does not read are left to the engine of their format.
-
-    Raises:
-        BpeInteropError: as :func:`bpe_interop.sources.load_source`.
-    """
-    try:
-        return load_source(source, preset=preset, offline=offline)
-    except UnsupportedError as error:
-        path = Path(source)
-        if not served or not path.exists():
-            raise
-        return replace(find(path), label=spelled(str(source)), refusal=error.what)
-
-
-def noted_on_files(*sides: TokenizerSource[BPEModel | None]) -> list[str]:
-    """What was noted when the files were read: where those of a directory disagree, and more.
-
-    That is also which markers of a chat template are no tokens.
-    """
-    labels: dict[str, dict[str, None]] = {}
-    for side in sides:
-        model = side.model
-        read = () if model is None else (*model.origin.notes, *_on_markers(model))
-        for note in (*side.passed_over, *read):
-            labels.setdefault(note, {})[side.label] = None
-    return [f"{' and '.join(held)}: {note}" for note, held in labels.items()]
-
-
-def _on_markers(model: BPEModel) -> tuple[str, ...]:
-    if model.chat_template is None:
-        return ()
-    from ..chat_notes import marker_notes  # it imports Jinja, and most have no chat template
-
-    return marker_notes(model)
-
-
-def run_in_transformers(
-    source: TokenizerSource[BPEModel | None], notes: list[str]
-) -> BPEModel | None:
-    """The model that ``AutoTokenizer`` really runs for a directory.
-
-    A note says in what it differs from its files, and why. None where what transformers
-    built cannot be read as a model.
-
-    Raises:
-        EngineMissingError, EngineError: as :func:`bpe_interop.engines.served_model`.
-    """
-    own, directory = source.model, source.directory
-    if own is None or directory is None:
-        return own
-    engine = read_directory(directory)
-    choice = serving(source.files, own)
-    served = engine.model()
-    if served is None:
-        notes.append(
-            f"{source.label}: what transformers built ({engine.class_name}) cannot be read as a "
-            "model"
-        )
-        return None
-    # Extras are no part of what runs, and AutoTokenizer has none.
-    served = replace(served, extras=own.extras)
-    if choice is not None:
-        fields = [d.field for d in diff(own, served) if d.field in WORDS]
-        sentence = explain(choice.choice, fields, engine.class_name, engine.version)
-        told = own.origin.notes  # noted_on_files tells these, with the side
-        if {*fields} <= {*choice.fields} and choice.notes and {*choice.notes} <= {*told}:
-            return served  # it is what the files let expect
-        notes += [
-            *([sentence] if sentence else []),
-            *(n for n in choice.on_tokens if n not in told),
-        ]
-    return served
-
-
-def served_otherwise(
-    letter: str, source: TokenizerSource[BPEModel | None], engine: Engine
-) -> list[str]:
-    """A note where a directory is run as its files say, and ``AutoTokenizer`` may not do so."""
-    if source.model is None or source.directory is None or facts(engine.name).directories:
-        return []
-    served = served_facts(source.files, source.model, source.directory)
-    if served is None or (served["class"] is not None and not served["other"]):
-        return []
-    ask = f"--engine-{letter} transformers (engine_{letter}=...) compares what it serves"
-    return [f"{letter} is compared as its files say; {tell_served(served, ask)}"]
-
-
-class Kept:
-    """Builds a side once, and keeps it. Sent to another process, it builds another there."""
-
-    def __init__(self, build: Build) -> None:
-        self._build = build
-        self._side: Engine | None = None
-
-    def __call__(self) -> Engine:
-        """The side."""
-        if self._side is None:
-            self._side = self._build()
-        return self._side
-
-    def __reduce__(self) -> tuple[type[Kept], tuple[Build]]:
-        return Kept, (self._build,)
-
-
-def side_of(
-    source: TokenizerSource[BPEModel | None], engine: str | None = None
-) -> tuple[Build, SideName]:
-    """How a source becomes a side, and the side's name.
-
-    Args:
-        source: the source.
-        engine: run it in this engine, or ask a server (``llama.cpp@http://HOST:PORT``); by default
-            our encoder runs it, or where our model of it is not known, the engine of its format.
-
-    Raises:
-        SourceError: transformers is asked for, and the source is no directory.
-        EngineError: there is no such engine, or it does not run the source's format.
-    """
-    if engine is None and source.model is not None:
-        version = own_version()
-        return partial(Own, source.model), _side_name(source, Own.name, version)
-    engine = engine or source.format.engine
-    if is_address(engine):
-        return partial(from_address, engine), SideName(source.label, engine, "")
-    name = _side_name(source, engine, versions().get(engine) or "")
-    if facts(engine).directories:
-        if source.directory is None:
-            raise SourceError(
-                f"{engine} reads a directory", where=source.label, fix="name the directory"
-            )
-        return partial(from_directory, engine, source.directory), name
-    if not reads(engine, source.format.name):
-        check_known(engine)
-        raise EngineError(
-            f"{engine} does not run {source.format.title}",
-            where=source.label,
-            fix=f"name its own engine, {source.format.engine}, or convert it to a format that "
-            f"{engine} runs and verify that",
-        )
-    return in_engine(engine, source), name
-
-
-def in_engine(engine: str, source: TokenizerSource[BPEModel | None]) -> Build:
-    """How a source becomes a side in an engine that reads its format; sent to processes as it is.
-
-    Where special tokens are not stated, the engine gets none: :func:`modes_of` then asks for none.
-    """
-    model = source.model
-    if model is not None and model.added is None:
-        model = replace(model, added=())
-    return partial(from_files, engine, source.format.name, dict(source.files), model)
-
-
-def _side_name(source: TokenizerSource[BPEModel | None], engine: str, version: str) -> SideName:
-    """With a sha256 of the files, and of what a preset may say beside them."""
-    digest = hashlib.sha256()
-    for name, data in sorted(source.files.items()):
-        digest.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
-        digest.update(data)
-    model = source.model
-    if model is not None:
-        stated = (model.normalizer, model.pretokenizer, model.added, model.sequence_template)
-        digest.update(repr((stated, model.decoder)).encode("utf-8", "surrogatepass"))
-    return SideName(source.label, engine, version, digest.hexdigest())
+    @cached_property
+    def engine(self) -> Engine:
+        """What runs it; made once, because engines take much memory."""
+        return self.build()

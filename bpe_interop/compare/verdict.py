@@ -14,14 +14,15 @@ from ..diff import Difference, diff
 from ..encode import Encoder
 from ..engines import NAMES, Engine, from_files
 from ..engines.facts import facts
-from ..errors import EngineError, EngineMissingError, UnstatedError
+from ..errors import EncodeError, EngineError, EngineMissingError, UnstatedError
 from ..model import BPEModel, show
 from ..proof.prove import STAGES, Proof
-from ..proof.stage import Scope, Stage, counts, is_stray
+from ..proof.stage import Scope, Stage, changed_by, counts, is_stray
 from .alignment import align
 from .assumptions import assumptions, unexamined
 from .corpus_report import CorpusReport, Found, Source
 from .metadata import metadata_apart
+from .pairs import Decoded, Sides, Tally, ask_both
 from .report import Example, Report, Verdict
 from .sides import (
     ORDINARY,
@@ -38,7 +39,6 @@ from .sides import (
     unstated,
 )
 from .stress import fixed, texts_with
-from .texts import Decoded, Tally, ask_both, first_stage
 
 _TRIED = 300
 """Of how many tokens that decode otherwise texts are tried."""
@@ -134,8 +134,7 @@ class _Shown(NamedTuple):
 
 def report_of(
     scope: Scope,
-    sides: tuple[Side, Side],
-    modes: Sequence[Mode],
+    both: Sides,
     proof: Proof | None,
     ran: Ran,
     notes: Iterable[str],
@@ -151,14 +150,14 @@ def report_of(
 
     Args:
         scope: what counts.
-        sides: what was compared.
-        modes: how the sides were asked.
+        both: what was compared, and how both were asked.
         proof: what was proved of the models; None where nothing was tried.
         ran: what was run.
         notes: what there is to say besides.
         against: why the two are not called proved, as far as it is known already.
     """
-    a, b = sides
+    a, b, modes = both.a, both.b, both.modes
+    sides = a, b
     one, two = a.model, b.model
     notes, against = [*notes], [*against]
     tally = ran.total()
@@ -471,3 +470,36 @@ def _beside_others(names: tuple[str, ...], differences: Sequence[Difference], pr
 
 def _outside(stage: Stage, proof: Proof) -> str:
     return "" if counts(stage.name, proof.scope) else ", outside the scope"
+
+
+def first_stage(a: Encoder, b: Encoder, text: str, mode: Mode) -> str:
+    """The first stage at which two models treat a text differently.
+
+    Of a stage whose steps neither can take over from the other, that is where these differ.
+    """
+    plain = a.encode(text) != b.encode(text)
+    if not plain and mode.special == "parse":
+        parsed = a.encode(text, "all") != b.encode(text, "all")
+        return "sequence template" if mode.add_special_tokens and not parsed else "special tokens"
+    perhaps = ""  # steps that differ on the text, though they alone change no ids
+    if a.normalize(text) != b.normalize(text):
+        perhaps = "normalizer"
+        changed = changed_by(a.model, b.model, "normalizer")
+        if changed is None or changed(text):
+            return perhaps
+    left = a.pretokenize(text)
+    if left != b.pretokenize(text):
+        perhaps = perhaps or "pre-tokenizer"
+        changed = changed_by(a.model, b.model, "pretokenizer")
+        if changed is None or changed(text):
+            return "pre-tokenizer"
+    for pretoken in left:
+        content = pretoken.encode("utf-8") if isinstance(pretoken, str) else pretoken
+        try:
+            x, y = a.encode_pretoken(content), b.encode_pretoken(content)
+        except EncodeError:
+            return perhaps or "core"
+        if x != y:
+            same = [a.token_bytes(i) for i in x] == [b.token_bytes(i) for i in y]
+            return "ids" if same else "core"
+    return perhaps or "added tokens"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import importlib
 import json
 import os
 import shutil
 import signal
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ from tokenizers import Tokenizer
 from bpe_interop.cli.progress import Seen
 from bpe_interop.compare import runs, verify
 from bpe_interop.compare.corpus_report import CorpusReport, Counts, SideName
-from bpe_interop.compare.sides import side_of
+from bpe_interop.compare.opening import side_of
+from bpe_interop.compare.sides import Side
 from bpe_interop.compare.words import corpus_lines, summary
 from bpe_interop.engines import from_files
 from bpe_interop.errors import EngineError
@@ -373,14 +374,13 @@ class Failing:
 def failing_on(monkeypatch: pytest.MonkeyPatch, *, fails: str = "", kills: str = "") -> None:
     """Lets the side that runs in tokenizers fail."""
 
-    def build(source: Any, engine: str | None) -> tuple[Callable[[], Any], SideName]:
-        way, name = side_of(source, engine)
-        if engine == "tokenizers":
-            way = partial(Failing, dict(source.files), fails, kills)
-        return way, name
+    def build(source: Any, engine: str | None, preset: str | None) -> Side:
+        side = side_of(source, engine, preset)
+        if engine != "tokenizers":
+            return side
+        return replace(side, build=partial(Failing, dict(source.files), fails, kills))
 
-    room = importlib.import_module("bpe_interop.compare.two_sources")
-    monkeypatch.setattr(room, "side_of", build)
+    monkeypatch.setattr(runs, "side_of", build)
 
 
 def test_an_engine_that_raises_is_an_outcome(

@@ -21,7 +21,6 @@ from bpe_interop.cli.convert import convert_command
 from bpe_interop.compare.assumptions import EXAMINED
 from bpe_interop.compare.conversion import compare_written
 from bpe_interop.compare.report import Check, Report
-from bpe_interop.compare.sides import Own, Side
 from bpe_interop.compare.words import engines, why_not_proved
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
@@ -179,7 +178,7 @@ def established(
 ) -> Report:
     """The report on what was written, its own engine having agreed on so many texts."""
     one, two = (
-        Side(TokenizerSource("", by_name(name), {}, each), Own(each), each)
+        TokenizerSource("", by_name(name), {}, each)
         for name, each in zip(formats, (model, again), strict=True)
     )
     check = Check(by_name(formats[1]).engine, "", texts=texts)

@@ -25,9 +25,11 @@ from conftest import FIXTURES
 from harmful_job import Harmful
 from reports import few_texts
 
-from bpe_interop.compare.corpus import ByParts, Corpora, Sides, compare_corpora
+from bpe_interop.compare.corpus import Corpora, compare_corpora
 from bpe_interop.compare.corpus_report import CorpusReport
-from bpe_interop.compare.sides import ORDINARY, open_side, side_of
+from bpe_interop.compare.opening import open_source, side_of
+from bpe_interop.compare.pairs import Sides
+from bpe_interop.compare.sides import ORDINARY
 from bpe_interop.corpora import Part, cut, find_files
 from bpe_interop.errors import EngineError, SourceError, TargetError
 from bpe_interop.sources import load_source
@@ -115,8 +117,8 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskWorkers]:
 
 @pytest.fixture(scope="module")
 def sides() -> Sides:
-    (build_a, name_a), (build_b, name_b) = (side_of(open_side(each)) for each in (GPT2, CL100K))
-    return Sides(build_a, build_b, name_a, name_b, (ORDINARY,))
+    a, b = (side_of(open_source(each)) for each in (GPT2, CL100K))
+    return Sides(a, b, (ORDINARY,))
 
 
 @pytest.fixture(scope="module")
@@ -160,11 +162,7 @@ def test_the_report_has_the_same_bytes(
 
 
 def by_parts(sides: Sides, workers: Workers, corpus: Path) -> CorpusReport:
-    left, right = (
-        carry(str(each), "huggingface", load_source(each).files) for each in (GPT2, CL100K)
-    )
-    by = ByParts(workers, (left, right), (None, None))
-    return compare_corpora(sides, Corpora((corpus,), by_parts=by), scope="ordinary")
+    return compare_corpora(sides, Corpora((corpus,)), workers=workers, scope="ordinary")
 
 
 def harmed(

@@ -20,12 +20,16 @@ from typing import Any
 import pytest
 
 from bpe_interop.compare import corpus as engine
-from bpe_interop.compare.corpus import Corpora, Sides
+from bpe_interop.compare.corpus import Corpora
 from bpe_interop.compare.corpus_report import CorpusReport, Counts, SideName
-from bpe_interop.compare.sides import ORDINARY, PARSED, Own, open_side, side_of
+from bpe_interop.compare.opening import open_source, side_of
+from bpe_interop.compare.pairs import Sides
+from bpe_interop.compare.sides import ORDINARY, PARSED, Build, Own, Side
 from bpe_interop.corpora import Selection, find_files, select
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
+from bpe_interop.formats import by_name
+from bpe_interop.io import TokenizerSource
 from bpe_interop.sources import load_source
 from bpe_interop.workers import Progress
 
@@ -106,8 +110,13 @@ A = SideName("a", "letters", "1")
 B = SideName("b", "letters", "1")
 
 
+def side(build: Build, name: SideName) -> Side:
+    """A side of which only its engine and its name are known."""
+    return Side(TokenizerSource(name.label, by_name("huggingface"), {}, None), None, build, name)
+
+
 def letters(a: Callable[[], object] = Letters, **b: str) -> Sides:
-    return Sides(a, partial(Letters, **b), A, B, (ORDINARY,))
+    return Sides(side(a, A), side(partial(Letters, **b), B), (ORDINARY,))
 
 
 def write(path: Path, lines: list[str]) -> Path:
@@ -141,7 +150,7 @@ def test_counts_are_those_of_the_engines(corpora: list[Path], processes: int) ->
         tiny("gpt2-tiny", "tiktoken", "tiktoken"),
         tiny("cl100k-tiny", "huggingface", "tokenizers"),
     )
-    sides = Sides(a, b, name_a, name_b, (ORDINARY, PARSED))
+    sides = Sides(side(a, name_a), side(b, name_b), (ORDINARY, PARSED))
     report = compare_corpora(sides, corpora, processes=processes)
     one, two = a(), b()
     texts = [document.text for _, document in select(find_files(corpora))]
@@ -168,7 +177,8 @@ def test_equal_tokenizers_are_equal_over_corpora(corpora: list[Path]) -> None:
         tiny("gpt2-tiny", "tiktoken", "tiktoken"),
         tiny("gpt2-tiny", "huggingface", "tokenizers"),
     )
-    report = compare_corpora(Sides(a, b, name_a, name_b, (ORDINARY, PARSED)), corpora)
+    sides = Sides(side(a, name_a), side(b, name_b), (ORDINARY, PARSED))
+    report = compare_corpora(sides, corpora)
     assert (report.counts.differing, report.found, report.failures) == (0, (), ())
     assert report.counts.compared == report.counts.documents > 0
     assert report.counts.tokens_a == report.counts.tokens_b
@@ -179,9 +189,8 @@ def test_equal_tokenizers_are_equal_over_corpora(corpora: list[Path]) -> None:
 def test_our_encoder_goes_to_other_processes(corpora: list[Path]) -> None:
     loaded = load_source(TOKENIZERS / "gpt2-tiny" / "tiktoken")
     b, name_b = tiny("gpt2-tiny", "huggingface", "tokenizers")
-    sides = Sides(
-        partial(Own, loaded.model), b, SideName("a", "bpe_interop", "1"), name_b, (PARSED,)
-    )
+    own = side(partial(Own, loaded.model), SideName("a", "bpe_interop", "1"))
+    sides = Sides(own, side(b, name_b), (PARSED,))
     report = compare_corpora(sides, corpora, processes=1)
     assert (report.counts.differing, report.failures) == (0, ())
     assert report == compare_corpora(sides, corpora, processes=0)
@@ -189,14 +198,20 @@ def test_our_encoder_goes_to_other_processes(corpora: list[Path]) -> None:
 
 @pytest.mark.parametrize("engine", [None, "tokenizers", "transformers"])
 def test_a_source_becomes_a_side(engine: str | None) -> None:
-    opened = open_side(TOKENIZERS / "template-tiny" / "huggingface")
-    build, name = side_of(opened, engine)
-    side = pickle.loads(pickle.dumps(build))()
-    assert (name.engine, name.version) == (side.name, side.version)
-    other = open_side(TOKENIZERS / "template-tiny" / "huggingface" / "tokenizer.json")
-    assert side_of(replace(opened, label="elsewhere"), engine)[1].same(name)
+    opened = open_source(TOKENIZERS / "template-tiny" / "huggingface")
+    made = side_of(opened, engine)
+    name = made.name
+    assert name is not None
+    built = pickle.loads(pickle.dumps(made.build))()
+    assert (name.engine, name.version) == (built.name, built.version)
+    other = open_source(TOKENIZERS / "template-tiny" / "huggingface" / "tokenizer.json")
+    moved = side_of(replace(opened, label="elsewhere"), engine).name
+    assert moved is not None
+    assert moved.same(name)
     model = replace(opened.model, added=()) if opened.model is not None else None
-    assert not side_of(replace(opened, model=model), engine)[1].same(name)
+    changed = side_of(replace(opened, model=model), engine).name
+    assert changed is not None
+    assert not changed.same(name)
     if engine == "transformers":
         with pytest.raises(SourceError, match="directory"):
             side_of(other, engine)
@@ -330,7 +345,7 @@ def test_progress(tmp_path: Path, processes: int) -> None:
 def test_a_text_that_kills_is_an_outcome(tmp_path: Path, processes: int) -> None:
     texts = [f"text {n}" for n in range(50)] + ["boom b", "z"] + ["more"] * 20
     file = jsonl(tmp_path / "a.jsonl", texts)
-    sides = Sides(Letters, partial(Letters, changes="z", kills="boom"), A, B, (ORDINARY,))
+    sides = letters(changes="z", kills="boom")
     report = compare_corpora(sides, [file], processes=processes, isolate=True)
     [failure] = report.failures
     assert (failure.side, failure.how, failure.text) == ("b", "killed", "boom b")
@@ -343,7 +358,7 @@ def test_a_text_that_kills_is_an_outcome(tmp_path: Path, processes: int) -> None
 
 def test_the_side_that_is_killed_is_named(tmp_path: Path) -> None:
     file = jsonl(tmp_path / "a.jsonl", ["boom a"])
-    sides = Sides(partial(Letters, kills="boom"), Letters, A, B, (ORDINARY,))
+    sides = letters(partial(Letters, kills="boom"))
     report = compare_corpora(sides, [file], isolate=True)
     assert [failure.side for failure in report.failures] == ["a"]
     assert (report.counts.failed_a, report.counts.failed_b) == (1, 0)
@@ -351,7 +366,7 @@ def test_the_side_that_is_killed_is_named(tmp_path: Path) -> None:
 
 def test_a_difference_that_kills_while_it_is_shrunk_stays_long(tmp_path: Path) -> None:
     file = jsonl(tmp_path / "a.jsonl", ["zz"])
-    sides = Sides(Letters, partial(KillsOnSingle, changes="z"), A, B, (ORDINARY,))
+    sides = Sides(side(Letters, A), side(partial(KillsOnSingle, changes="z"), B), (ORDINARY,))
     report = compare_corpora(sides, [file], isolate=True)
     [found] = report.found
     assert (found.text, found.shrunk) == ("zz", False)
@@ -457,7 +472,7 @@ def test_a_state_of_something_else_is_refused(tmp_path: Path) -> None:
     compare_corpora(letters(), [file], state=state)
     before = state.read_bytes()
     other = write(tmp_path / "b.txt", ["one"])
-    sides = replace(letters(), name_b=SideName("c", "letters", "1"))
+    sides = Sides(side(Letters, A), side(Letters, SideName("c", "letters", "1")), (ORDINARY,))
     for attempt, what in (
         (lambda: compare_corpora(letters(), [other], state=state), "another corpus"),
         (lambda: compare_corpora(letters(), [file, other], state=state), "another corpus"),

@@ -24,10 +24,12 @@ from small_documents import Side as ByDocument
 
 from bpe_interop.compare import Report, Scope, counts, runs, verify
 from bpe_interop.compare.lock import dump, lock
+from bpe_interop.compare.opening import open_source, side_of
+from bpe_interop.compare.pairs import LocalPair, Sides, Tally, ask_both
 from bpe_interop.compare.runs import decode_alone
-from bpe_interop.compare.sides import ORDINARY, PARSED, Inside, Mismatch, Own, Side, open_side
+from bpe_interop.compare.shrink import shrink
+from bpe_interop.compare.sides import ORDINARY, PARSED, Inside, Mismatch, Own
 from bpe_interop.compare.stress import around_added, fixed
-from bpe_interop.compare.texts import LocalPair, Tally, ask_both, shrink
 from bpe_interop.compare.verdict import STAGES, Ran, matters, report_of
 from bpe_interop.compare.words import summary
 from bpe_interop.diff import Difference
@@ -240,13 +242,12 @@ def test_the_stage_of_the_head_is_the_first_row_that_differs(a: str, b: str) -> 
 
 
 def test_a_difference_of_an_engine_is_no_difference_of_a_stage_that_is_proved() -> None:
-    side = open_side(TOKENIZERS / "gpt2-tiny/huggingface")
+    side = side_of(open_source(TOKENIZERS / "gpt2-tiny/huggingface"))
     assert side.model is not None
-    own = Side(side, Own(side.model), side.model)
     found = Mismatch(ORDINARY, "ab", (1,), (2,))
     proof = prove(side.model, side.model)
     ran = Ran(Tally(texts=1, compared=1, mismatch=found))
-    report = report_of("all", (own, own), [ORDINARY], proof, ran, [])
+    report = report_of("all", Sides(side, side, (ORDINARY,)), proof, ran, [])
     assert (report.verdict, report.stage) == ("different", None)
     assert report.stages == proof.stages
 

@@ -25,9 +25,11 @@ from conftest import FIXTURES
 from out_of_order import Shuffled
 
 from bpe_interop.compare import Corpora, RunOptions, verify
-from bpe_interop.compare.corpus import ByParts, Sides, check_corpora, compare_corpora
+from bpe_interop.compare.corpus import check_corpora, compare_corpora
 from bpe_interop.compare.corpus_report import CorpusReport
-from bpe_interop.compare.sides import ORDINARY, PARSED, open_side, side_of
+from bpe_interop.compare.opening import open_source, side_of
+from bpe_interop.compare.pairs import Sides
+from bpe_interop.compare.sides import ORDINARY, PARSED
 from bpe_interop.corpora import find_files, read_documents
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
 from bpe_interop.reports import to_json
@@ -80,32 +82,23 @@ def compare(
     limit: float = 60.0,
     folders: tuple[Path, Path] = (GPT2, CL100K),
 ) -> CorpusReport:
-    sides, by = prepared(executor, slots, limit, folders)
-    return compared(sides, by, corpus, state)
-
-
-def compared(sides: Sides, by: ByParts, corpus: Path, state: Path | None = None) -> CorpusReport:
-    return compare_corpora(sides, Corpora((corpus,), state=state, by_parts=by), patience=1_000)
-
-
-def prepared(
-    executor: Executor, slots: int | None, limit: float, folders: tuple[Path, Path]
-) -> tuple[Sides, ByParts]:
-    one, two = map(open_side, folders)
-    (build_a, name_a), (build_b, name_b) = side_of(one), side_of(two)
-    sides = Sides(build_a, build_b, name_a, name_b, (ORDINARY, PARSED))
-    both = (
-        carry(one.label, one.format.name, one.files),
-        carry(two.label, two.format.name, two.files),
+    return compare_corpora(
+        prepared(folders),
+        Corpora((corpus,), state=state),
+        workers=pool_of(executor, slots),
+        limit=limit,
+        patience=1_000,
     )
-    return sides, ByParts(pool_of(executor, slots), both, (None, None), limit)
+
+
+def prepared(folders: tuple[Path, Path] = (GPT2, CL100K)) -> Sides:
+    a, b = (side_of(open_source(folder)) for folder in folders)
+    return Sides(a, b, (ORDINARY, PARSED))
 
 
 @pytest.fixture(scope="module")
 def on_one_core(corpus: Path) -> str:
-    with Shuffled(0) as executor:
-        sides, _ = prepared(executor, None, 1.0, (GPT2, CL100K))
-    return compare_corpora(sides, Corpora((corpus,), processes=0)).to_json()
+    return compare_corpora(prepared(), Corpora((corpus,), processes=0)).to_json()
 
 
 @pytest.mark.long
@@ -420,11 +413,10 @@ def test_workers_that_all_hang_are_an_error(corpus: Path, monkeypatch: pytest.Mo
 
 
 def test_an_engine_that_reads_a_directory_does_not_travel(corpus: Path) -> None:
-    with Shuffled(7) as executor:
-        sides, by = prepared(executor, 1, 1.0, (GPT2, GPT2))
-    asked = replace(by, engines=(None, "transformers"))
-    with pytest.raises(SourceError, match="reads a directory"):
-        check_corpora(sides, Corpora((corpus,), by_parts=asked))
+    source = open_source(GPT2)
+    sides = Sides(side_of(source), side_of(source, "transformers"), (ORDINARY,))
+    with Shuffled(7) as executor, pytest.raises(SourceError, match="reads a directory"):
+        check_corpora(sides, Corpora((corpus,)), workers=pool_of(executor, 1))
 
 
 def test_no_documents_are_no_equality(tmp_path: Path) -> None:

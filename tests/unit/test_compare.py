@@ -13,8 +13,9 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpe_interop.compare.pairs import ask_both, compare_texts
+from bpe_interop.compare.shrink import first_difference, shrink
 from bpe_interop.compare.sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mismatch, Mode, Own
-from bpe_interop.compare.texts import ask_both, compare_texts, first_difference, shrink
 from bpe_interop.engines import from_files
 from bpe_interop.engines.tiktoken import TiktokenEngine
 from bpe_interop.errors import DecodeError, EngineError, PatternError, UnstatedError

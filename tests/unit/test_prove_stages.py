@@ -11,7 +11,7 @@ from conftest import FIXTURES
 from small_documents import Json, Side, added, document
 
 from bpe_interop.compare.sides import ORDINARY
-from bpe_interop.compare.texts import first_stage
+from bpe_interop.compare.verdict import first_stage
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import by_name
 from bpe_interop.proof.prove import Proof, prove

@@ -12,7 +12,7 @@ import tiktoken
 import tokenizers
 from conftest import Data
 
-from bpe_interop.compare.sides import open_side
+from bpe_interop.compare.opening import open_source
 from bpe_interop.errors import ArgumentError, FormatError, SourceError, UnsupportedError
 from bpe_interop.io import find
 from bpe_interop.sources import load_source
@@ -110,7 +110,7 @@ def test_a_source_is_found_and_then_read_or_refused(tmp_path: Path) -> None:
     settings = json.loads((HUB / "tokenizer.json").read_bytes())
     settings["model"] = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
     (tmp_path / "tokenizer.json").write_text(json.dumps(settings), "utf-8")
-    refused = open_side(tmp_path, served=True)
+    refused = open_source(tmp_path, served=True)
     assert refused.model is None
     assert "WordLevel" in refused.refusal
     with pytest.raises(UnsupportedError, match="WordLevel"):

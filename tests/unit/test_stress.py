@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bpe_interop.compare.pairs import ask_both
 from bpe_interop.compare.sides import ORDINARY, PARSED, Own
 from bpe_interop.compare.stress import (
     SCALARS,
@@ -26,7 +27,6 @@ from bpe_interop.compare.stress import (
     tokens,
     twins,
 )
-from bpe_interop.compare.texts import ask_both
 from bpe_interop.engines import from_files
 from bpe_interop.model import AddedToken, BPEModel, PairList, Vocab
 from bpe_interop.sources import load_source

@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 from bpe_interop.compare import conversion
-from bpe_interop.compare.apart import Apart, Expected, expected, holds, without_tokens
+from bpe_interop.compare.conversion import (
+    EngineProcess,
+    Expected,
+    expected,
+    gives_all,
+    without_tokens,
+)
 from bpe_interop.compare.sides import ORDINARY, PARSED, Own
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
@@ -43,25 +49,25 @@ def _build(model: BPEModel) -> Callable[[], Any]:
 
 
 def _one_id_more(wanted: Expected, mode: int) -> Expected:
-    questions = list(wanted.questions)
-    ids = [*questions[mode].ids[:-1], [*questions[mode].ids[-1], 0]]
-    questions[mode] = replace(questions[mode], ids=ids)
-    return replace(wanted, questions=tuple(questions))
+    in_modes = list(wanted.in_modes)
+    ids = [*in_modes[mode].ids[:-1], [*in_modes[mode].ids[-1], 0]]
+    in_modes[mode] = replace(in_modes[mode], ids=ids)
+    return replace(wanted, in_modes=tuple(in_modes))
 
 
 def test_every_id_and_every_text_is_compared(model: BPEModel) -> None:
     wanted, engine = _wanted(model), _build(model)()
-    assert holds(engine, wanted)
-    assert not holds(engine, _one_id_more(wanted, 0))
-    assert not holds(engine, _one_id_more(wanted, 1))
+    assert gives_all(engine, wanted)
+    assert not gives_all(engine, _one_id_more(wanted, 0))
+    assert not gives_all(engine, _one_id_more(wanted, 1))
     # The second mode decodes only what it encodes otherwise.
-    asked = [[text is not None for text in each.decoded] for each in wanted.questions]
+    asked = [[text is not None for text in each.decoded] for each in wanted.in_modes]
     assert asked == [[True] * 5, [False, False, True, False, False]]
     for place in range(2):
-        questions = list(wanted.questions)
-        changed = ["?" if text and "a" in text else text for text in questions[place].decoded]
-        questions[place] = replace(questions[place], decoded=changed)
-        assert not holds(engine, replace(wanted, questions=tuple(questions)))
+        in_modes = list(wanted.in_modes)
+        changed = ["?" if text and "a" in text else text for text in in_modes[place].decoded]
+        in_modes[place] = replace(in_modes[place], decoded=changed)
+        assert not gives_all(engine, replace(wanted, in_modes=tuple(in_modes)))
 
 
 def test_what_our_encoder_fails_on_is_not_asked(model: BPEModel) -> None:
@@ -85,7 +91,7 @@ def test_a_process_says_whether_all_is_equal(model: BPEModel) -> None:
         (_is_broken, wanted),
         (_build(model), None),
     ):
-        with Apart("tokenizers") as child:
+        with EngineProcess("tokenizers") as child:
             child.build(build)
             child.ask(order)
             answers.append(child.agrees())
@@ -93,41 +99,43 @@ def test_a_process_says_whether_all_is_equal(model: BPEModel) -> None:
 
 
 def test_a_process_that_is_asked_nothing_ends() -> None:
-    with Apart("json"):
+    with EngineProcess("json"):
         pass
-    with pytest.raises(KeyError), Apart("json"):
+    with pytest.raises(KeyError), EngineProcess("json"):
         raise KeyError
 
 
 @pytest.fixture
-def every_engine_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def engines_in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     few = ["hello world", "a<|endoftext|>"]
-    monkeypatch.setattr(conversion, "pays", lambda model: True)
+    monkeypatch.setattr(conversion, "worth_processes", lambda model: True)
     monkeypatch.setattr(conversion, "awkward", lambda model: few)
     monkeypatch.setattr(conversion, "fixed", lambda: few)
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("every_engine_apart")
-def test_a_conversion_is_checked_apart_as_it_is_here(
+@pytest.mark.usefixtures("engines_in_processes")
+def test_a_conversion_is_checked_in_processes_as_it_is_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
-    agrees = Apart.agrees
-    monkeypatch.setattr(Apart, "agrees", lambda child: asked.append(agrees(child)) or asked[-1])
-    apart = convert(TINY / "huggingface", tmp_path / "apart", "huggingface")
+    asked = list[bool]()
+    agrees = EngineProcess.agrees
+    monkeypatch.setattr(
+        EngineProcess, "agrees", lambda child: asked.append(agrees(child)) or asked[-1]
+    )
+    there = convert(TINY / "huggingface", tmp_path / "there", "huggingface")
     assert asked == [True, True]
-    monkeypatch.setattr(conversion, "pays", lambda model: False)
+    monkeypatch.setattr(conversion, "worth_processes", lambda model: False)
     here = convert(TINY / "huggingface", tmp_path / "here", "huggingface")
-    assert apart.report is not None
+    assert there.report is not None
     assert here.report is not None
-    assert apart.report.checks == here.report.checks
-    assert replace(apart.report, b="") == replace(here.report, b="")
+    assert there.report.checks == here.report.checks
+    assert replace(there.report, b="") == replace(here.report, b="")
     assert len(asked) == 2
 
 
-@pytest.mark.usefixtures("every_engine_apart")
-def test_a_difference_that_was_met_apart_is_told_here(
+@pytest.mark.usefixtures("engines_in_processes")
+def test_a_difference_that_a_process_met_is_told_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = Encoder.encode

@@ -1,0 +1,211 @@
+"""Names, files and locks become sides of a comparison."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from ..diff import diff
+from ..engines import (
+    Engine,
+    check_known,
+    from_address,
+    from_directory,
+    from_files,
+    own_version,
+    reads,
+    versions,
+)
+from ..engines.facts import facts, is_address
+from ..engines.transformers import read_directory, served_facts, serving, tell_served
+from ..errors import EngineError, SourceError, UnsupportedError
+from ..formats.huggingface.companions import WORDS, explain
+from ..io import TokenizerSource, find, spelled
+from ..model import BPEModel
+from ..sources import load_source
+from .corpus_report import SideName
+from .lock import Lock, as_source, notes_on
+from .sides import Build, Own, Side
+
+
+def open_source(
+    source: str | Path, *, preset: str | None = None, offline: bool = False, served: bool = False
+) -> TokenizerSource[BPEModel | None]:
+    """Finds and reads a source.
+
+    With ``served``, the question is whether a library serves what the files say, so files on
+    disk that our encoder does not read are left to the engine of their format.
+
+    Raises:
+        BpeInteropError: as :func:`bpe_interop.sources.load_source`.
+    """
+    try:
+        return load_source(source, preset=preset, offline=offline)
+    except UnsupportedError as error:
+        path = Path(source)
+        if not served or not path.exists():
+            raise
+        return replace(find(path), label=spelled(str(source)), refusal=error.what)
+
+
+def side_of(
+    source: TokenizerSource[BPEModel | None], engine: str | None = None, preset: str | None = None
+) -> Side:
+    """A source as a side.
+
+    Args:
+        source: the source.
+        engine: run it in this engine, or ask a server (``llama.cpp@http://HOST:PORT``); by default
+            our encoder runs it, or where our model of it is not known, the engine of its format.
+        preset: what says what its files leave unsaid.
+
+    Raises:
+        SourceError: transformers is asked for, and the source is no directory.
+        EngineError: there is no such engine, or it does not run the source's format.
+    """
+    label, model, row = source.label, source.model, source.format
+    if engine is None and model is not None:
+        name = _side_name(source, Own.name, own_version())
+        return Side(source, model, partial(Own, model), name, preset)
+    notes = [] if engine else [f"{label} runs in {row.engine}: {source.refusal}"]
+    engine = engine or row.engine
+    if is_address(engine):
+        notes.append(f"{label}: {engine} runs what it was started with; it is only tested")
+        served = partial(from_address, engine)
+        return Side(source, None, served, SideName(label, engine, ""), preset, tuple(notes))
+    name = _side_name(source, engine, versions().get(engine) or "")
+    if facts(engine).directories:
+        if source.directory is None:
+            raise SourceError(f"{engine} reads a directory", where=label, fix="name the directory")
+        build: Build = partial(from_directory, engine, source.directory)
+        model = _run_in_transformers(source, notes)
+        return Side(source, model, build, name, preset, tuple(notes))
+    if not reads(engine, row.name):
+        check_known(engine)
+        raise EngineError(
+            f"{engine} does not run {row.title}",
+            where=label,
+            fix=f"name its own engine, {row.engine}, or convert it to a format that "
+            f"{engine} runs and verify that",
+        )
+    return Side(source, model, in_engine(engine, source), name, preset, tuple(notes))
+
+
+def in_engine(engine: str, source: TokenizerSource[BPEModel | None]) -> Build:
+    """How a source becomes a side in an engine that reads its format; sent to processes as it is.
+
+    Where special tokens are not stated, the engine gets none: :func:`modes_of` then asks for none.
+    """
+    model = source.model
+    if model is not None and model.added is None:
+        model = replace(model, added=())
+    return partial(from_files, engine, source.format.name, dict(source.files), model)
+
+
+def _side_name(source: TokenizerSource[BPEModel | None], engine: str, version: str) -> SideName:
+    """With a sha256 of the files, and of what a preset may say beside them."""
+    digest = hashlib.sha256()
+    for name, data in sorted(source.files.items()):
+        digest.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
+        digest.update(data)
+    model = source.model
+    if model is not None:
+        stated = (model.normalizer, model.pretokenizer, model.added, model.sequence_template)
+        digest.update(repr((stated, model.decoder)).encode("utf-8", "surrogatepass"))
+    return SideName(source.label, engine, version, digest.hexdigest())
+
+
+def open_lock(
+    lock: Lock, path: str | Path, other: Side | None = None, *, shared: bool = False
+) -> Side:
+    """A lock as a side.
+
+    Args:
+        lock: what the file says.
+        path: the file.
+        other: what it is compared with.
+        shared: give it the other side's encoder where that runs the locked tokenizer, all of it:
+            then it is not unpacked, and no text needs to be run.
+    """
+    model = None if other is None else other.model
+    notes = tuple(notes_on(lock, path, model))
+    if shared and other and model and isinstance(other.engine, Own) and lock.is_of(model):
+        source: TokenizerSource[BPEModel | None]
+        source = TokenizerSource(spelled(str(path)), other.source.format, {}, model)
+        return Side(source, model, lambda: other.engine, notes=notes)
+    return replace(side_of(as_source(lock, path)), notes=notes)
+
+
+def noted_on_files(*sides: TokenizerSource[BPEModel | None]) -> list[str]:
+    """What was noted when the files were read: where those of a directory disagree, and more.
+
+    That is also which markers of a chat template are no tokens.
+    """
+    labels: dict[str, dict[str, None]] = {}
+    for side in sides:
+        model = side.model
+        read = () if model is None else (*model.origin.notes, *_on_markers(model))
+        for note in (*side.passed_over, *read):
+            labels.setdefault(note, {})[side.label] = None
+    return [f"{' and '.join(held)}: {note}" for note, held in labels.items()]
+
+
+def _on_markers(model: BPEModel) -> tuple[str, ...]:
+    if model.chat_template is None:
+        return ()
+    from ..chat_notes import marker_notes  # it imports Jinja, and most have no chat template
+
+    return marker_notes(model)
+
+
+def _run_in_transformers(
+    source: TokenizerSource[BPEModel | None], notes: list[str]
+) -> BPEModel | None:
+    """The model that ``AutoTokenizer`` really runs for a directory.
+
+    A note says in what it differs from its files, and why. None where what transformers
+    built cannot be read as a model.
+
+    Raises:
+        EngineMissingError, EngineError: as :func:`bpe_interop.engines.served_model`.
+    """
+    own, directory = source.model, source.directory
+    if own is None or directory is None:
+        return own
+    engine = read_directory(directory)
+    choice = serving(source.files, own)
+    served = engine.model()
+    if served is None:
+        notes.append(
+            f"{source.label}: what transformers built ({engine.class_name}) cannot be read as a "
+            "model"
+        )
+        return None
+    # Extras are no part of what runs, and AutoTokenizer has none.
+    served = replace(served, extras=own.extras)
+    if choice is not None:
+        fields = [d.field for d in diff(own, served) if d.field in WORDS]
+        sentence = explain(choice.choice, fields, engine.class_name, engine.version)
+        told = own.origin.notes  # noted_on_files tells these, with the side
+        if {*fields} <= {*choice.fields} and choice.notes and {*choice.notes} <= {*told}:
+            return served  # it is what the files let expect
+        notes += [
+            *([sentence] if sentence else []),
+            *(n for n in choice.on_tokens if n not in told),
+        ]
+    return served
+
+
+def served_otherwise(
+    letter: str, source: TokenizerSource[BPEModel | None], engine: Engine
+) -> list[str]:
+    """A note where a directory is run as its files say, and ``AutoTokenizer`` may not do so."""
+    if source.model is None or source.directory is None or facts(engine.name).directories:
+        return []
+    served = served_facts(source.files, source.model, source.directory)
+    if served is None or (served["class"] is not None and not served["other"]):
+        return []
+    ask = f"--engine-{letter} transformers (engine_{letter}=...) compares what it serves"
+    return [f"{letter} is compared as its files say; {tell_served(served, ask)}"]
