@@ -16,14 +16,11 @@ from .formats import Files, Format, by_name, check_name, way_of_writing
 from .formats.round_trip import RoundTrip
 from .gate import admit, describe, renamed
 from .gc_pause import paused
-from .io import (
-    Existing,
-    Target,
-    TokenizerSource,
-    existing_file,
-    keep_apart,
-    spelled,
-)
+from .io.host_file import ExistingFile, existing_file
+from .io.names import spelled
+from .io.reader import TokenizerSource
+from .io.target import Target, check_target, keep_apart
+from .io.writer import staged
 from .loss import Loss
 from .merging.canonical import canonical
 from .model import (
@@ -191,7 +188,7 @@ def convert(
     ways = [way_of_writing(row, option) for option in one_or_more(options)]
     read = read_with(source, reading.get("preset"))
     keep_apart([*read, *([] if into is None else [into])], wanted.place)
-    wanted.check(force=force)
+    check_target(wanted.place, force=force)
     loaded = load_source(source, **reading)
     own_name = name or wanted.stem or loaded.model.origin.name
     model = _to_write(loaded, own_name, named=bool(ways))
@@ -272,7 +269,7 @@ class Writing:
     force: bool = False
     verify: bool = True
     ways: Sequence[Callable[[BPEModel, Files], Files]] = ()
-    base: Existing | None = None
+    base: ExistingFile | None = None
 
 
 _AS_USUAL = Writing()
@@ -311,7 +308,7 @@ def write_checked(
         written = _verified(source, trip, target, how, by_user, tick)
     else:
         losses, again = _admitted(source, trip, how)
-        with target.staged(trip.files, force=how.force) as stage:
+        with staged(target.place, trip.files, force=how.force) as stage:
             written = Written(trip.files, again, losses, _put_into(base, trip.files, stage))
     again = written.again
     roles = () if trip.alone or not row.served else _without_roles(again)
@@ -365,7 +362,7 @@ def _verified(
     model, row = trip.model, trip.format
     with EngineProcesses(model, row, alone=bool(trip.alone)) as processes:
         losses, again = _admitted(source, trip, how)
-        with target.staged(trip.files, force=how.force) as stage:
+        with staged(target.place, trip.files, force=how.force) as stage:
             own, checks = Own(model), []
             if all(loss.grade == "metadata" for loss in losses):
                 processes.begin(trip.files, own, stage)
@@ -415,7 +412,7 @@ def _embedded(row: Format, files: Files) -> Iterable[str]:
         )
 
 
-def _put_into(base: Existing | None, files: Files, stage: Path) -> tuple[str, ...]:
+def _put_into(base: ExistingFile | None, files: Files, stage: Path) -> tuple[str, ...]:
     """Copies behind what was written what an existing file has there; what became of the rest."""
     if base is None:
         return ()

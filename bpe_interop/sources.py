@@ -16,7 +16,8 @@ from typing import Any, Final, TypedDict
 from . import companions, gc_pause, presets, statement
 from .errors import BpeInteropError, EngineMissingError, FormatError, SourceError
 from .formats import Files, Format, by_name, each_format, file_names
-from .io import TokenizerSource, find, find_head, read, spelled
+from .io.names import spelled
+from .io.reader import TokenizerSource, find, find_head, read
 from .model import BPEModel
 
 _BLOCK: Final = 1 << 20

@@ -186,17 +186,19 @@ class Tokenizer(Vocabulary):
             UnstatedError: the format has to say what the model does not.
             TargetError: the target cannot be written, or already holds something.
         """
-        from . import gate, io
+        from . import gate
         from .formats.round_trip import RoundTrip
+        from .io.target import Target, check_target
+        from .io.writer import staged
 
-        wanted = io.Target.of(Path(target), format)
+        wanted = Target.of(Path(target), format)
         ways = [way_of_writing(wanted.format, option) for option in one_or_more(options)]
         model = gate.renamed(self._model, wanted.stem) if wanted.stem else self._model
-        wanted.check(force=force)
+        check_target(wanted.place, force=force)
         alone = wanted.alone(further=bool(ways))
         trip = RoundTrip(model, wanted.format, (*ways, wanted.named), alone)
         losses = gate.admit(trip, drop)
-        with wanted.staged(trip.files, force=force):
+        with staged(wanted.place, trip.files, force=force):
             return losses
 
     @property

@@ -17,7 +17,7 @@ from bpe_interop.errors import LossyConversionError, UnstatedError
 from bpe_interop.formats import by_name
 from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.gate import admit
-from bpe_interop.io import TokenizerSource
+from bpe_interop.io.reader import TokenizerSource
 from bpe_interop.loss import Loss
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source

@@ -20,7 +20,7 @@ from bpe_interop.compare.sides import ORDINARY, PARSED, Own, Side
 from bpe_interop.corpora.selection import find_files, select
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import Files, by_name
-from bpe_interop.io import TokenizerSource
+from bpe_interop.io.reader import TokenizerSource
 from bpe_interop.model import BPEModel
 
 _TEXTS = (

@@ -120,7 +120,7 @@ def verify(source: str, preset: str, corpus: str) -> Side:
     from bpe_interop.compare.sides import Side as Compared
     from bpe_interop.engines import from_model
     from bpe_interop.formats import by_name
-    from bpe_interop.io import TokenizerSource
+    from bpe_interop.io.reader import TokenizerSource
 
     model = import_module("bpe_interop").load(source, preset=preset).model
     where = TokenizerSource(preset, by_name("tiktoken"), {}, model)

@@ -11,7 +11,7 @@ import click
 
 from ..convert import Conversion, convert
 from ..formats import all_formats, by_name, way_of_writing
-from ..io import Target
+from ..io.target import Target
 from ..sources import SourceOptions
 from ..statement import Statement
 from .manual import DECIDING, command

@@ -13,7 +13,8 @@ import click
 
 from ..corpora import Errors, Selection, find_files, parse_sample
 from ..errors import BpeInteropError
-from ..io import TokenizerSource, check_target, keep_apart
+from ..io.reader import TokenizerSource
+from ..io.target import check_target, keep_apart
 from ..model import BPEModel
 from ..text.visible import many
 from ..token_files import LAYOUTS, SHARD_BYTES, EncodedCorpus, Settings, Way, encode_corpora

@@ -12,15 +12,9 @@ from ..errors import FormatError, LossyConversionError, not_utf8
 from ..extend import Surgery, surgery, with_tokens
 from ..formats.huggingface.companions import MODEL_CONFIG
 from ..gate import describe, renamed
-from ..io import (
-    Target,
-    TokenizerSource,
-    check_target,
-    is_file_target,
-    keep_apart,
-    read,
-    spelled,
-)
+from ..io.names import spelled
+from ..io.reader import TokenizerSource, read
+from ..io.target import Target, check_target, is_file_target, keep_apart
 from ..model import AddedToken, BPEModel, show
 from ..sources import SourceOptions, load_source, read_with
 from ..statement import Statement, restated

@@ -56,7 +56,7 @@ from typing import Any
 from ..encode.plan import plan_of
 from ..engines.transformers import served_facts
 from ..formats.huggingface.companions import CONFIG, unread_keys
-from ..io import TokenizerSource
+from ..io.reader import TokenizerSource
 from ..merging.canonical import canonical
 from ..model import FIELDS, BPEModel, PairList, all_ids, text_of
 from ..presets import candidates

@@ -12,7 +12,8 @@ import click
 
 from ..diff import describe_step
 from ..engines.transformers import tell_served
-from ..io import TokenizerSource, spelled
+from ..io.names import spelled
+from ..io.reader import TokenizerSource
 from ..model import (
     AddedToken,
     BPEModel,

@@ -9,7 +9,9 @@ import click
 from ..compare.lock import dump, is_lock, lock
 from ..engines import own_version, versions
 from ..errors import TargetError
-from ..io import beginning, keep_apart, replace_file
+from ..io.reader import beginning
+from ..io.target import keep_apart
+from ..io.writer import replace_file
 from ..sources import SourceOptions, load_source, read_with
 from .completion import file_names
 from .manual import command

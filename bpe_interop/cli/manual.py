@@ -133,7 +133,7 @@ def _is_source(name: str) -> bool:
         return True
     if not os.path.exists(name):
         return False
-    from ..io import find  # only a mistake needs it
+    from ..io.reader import find  # only a mistake needs it
 
     try:
         find(Path(name))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import SourceError, not_utf8
-from ..io import read
+from ..io.reader import read
 from ..model import FIELDS, show
 from ..presets import NORMALIZERS
 from ..sources import SourceOptions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import LossyConversionError
 from ..formats import Format
-from ..io import spelled
+from ..io.names import spelled
 from ..loss import Loss
 from .screen import as_json, lines
 from .terminal import say_line

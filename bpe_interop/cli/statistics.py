@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..corpora import find_files
-from ..io import TokenizerSource, keep_apart, replace_file
+from ..io.reader import TokenizerSource
+from ..io.target import keep_apart
+from ..io.writer import replace_file
 from ..model import BPEModel, escaped
 from ..statistics import Measurement, Statistics, measure
 from ..tokenizer import Tokenizer

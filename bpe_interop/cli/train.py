@@ -16,7 +16,8 @@ from ..engines import check_installed
 from ..errors import LossyConversionError
 from ..formats import check_name
 from ..gate import describe, refuse, renamed
-from ..io import Target, keep_apart, spelled
+from ..io.names import spelled
+from ..io.target import Target, check_target, keep_apart
 from ..loss import Loss
 from ..model import BPEModel, PairList, show
 from ..statement import Statement, restated
@@ -159,7 +160,7 @@ def train_command(
     request = replace(asked.request(said), dialect=row.dialect)
     read = [file.local for file in find_files(files) if file.local]
     keep_apart(read, target)
-    place.check(force=writing.force)
+    check_target(place.place, force=writing.force)
     if not writing.no_verify:
         check_installed(row.engine)
     if request.algorithm == "tutorial":

@@ -19,7 +19,7 @@ from ..corpora import find_files, parse_sample
 from ..engines import NAMES
 from ..engines.facts import is_address
 from ..errors import TargetError
-from ..io import keep_apart
+from ..io.target import keep_apart
 from ..reports import SUFFIXES, Require, check_targets, to_json, write_reports
 from .completion import file_names, preset_names
 from .manual import command, nearest

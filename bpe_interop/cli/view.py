@@ -11,7 +11,10 @@ import click
 
 from ..engines import Special
 from ..errors import SourceError, UnstatedError
-from ..io import OWN_FILE, keep_apart, replace_file, unreadable
+from ..io.foreign import OWN_FILE
+from ..io.reader import unreadable
+from ..io.target import keep_apart
+from ..io.writer import replace_file
 from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source, readings
 from ..view.live import LOOPBACK, Load, listen

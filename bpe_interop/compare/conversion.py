@@ -28,7 +28,7 @@ from ..formats.losses import lost_by_tables
 from ..formats.round_trip import RoundTrip
 from ..gate import refusal
 from ..gc_pause import paused
-from ..io import TokenizerSource
+from ..io.reader import TokenizerSource
 from ..loss import Loss
 from ..model import BPEModel, PairList, TemplateToken, Vocab, show
 from ..proof.prove import Proof, prove

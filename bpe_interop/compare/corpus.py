@@ -44,8 +44,7 @@ from ..engines.child_process import cores
 from ..engines.facts import FACTS, facts
 from ..errors import EngineError, FormatError, SourceError, UnsupportedError
 from ..formats import Files, by_name
-from ..io import TokenizerSource
-from ..io.reader import parted
+from ..io.reader import TokenizerSource, parted
 from ..model import BPEModel
 from ..proof.stage import Scope
 from ..workers import (

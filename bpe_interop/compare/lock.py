@@ -34,7 +34,8 @@ from ..formats.huggingface.decoders import write_decoder
 from ..formats.huggingface.normalizers import write_normalizer
 from ..formats.huggingface.steps import write_pretokenizer
 from ..formats.huggingface.write import in_oniguruma, oniguruma_steps
-from ..io import TokenizerSource, beginning, read, spelled
+from ..io.names import spelled
+from ..io.reader import TokenizerSource, beginning, read
 from ..model import AddedToken, BPEModel, Json, Origin, PairList, RankTable, Vocab
 from ..proof.around import left_to_chance
 from ..strict_json import Node, parse

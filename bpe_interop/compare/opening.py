@@ -22,7 +22,8 @@ from ..engines.facts import facts, is_address
 from ..engines.transformers import read_directory, served_facts, serving, tell_served
 from ..errors import EngineError, SourceError, UnsupportedError
 from ..formats.huggingface.companions import WORDS, explain
-from ..io import TokenizerSource, find, spelled
+from ..io.names import spelled
+from ..io.reader import TokenizerSource, find
 from ..model import BPEModel
 from ..sources import load_source
 from .corpus_report import SideName

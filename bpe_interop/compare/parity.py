@@ -18,7 +18,7 @@ from ..engines.tokenizers import TokenizersEngine
 from ..engines.transformers import TransformersEngine
 from ..errors import ArgumentError, EngineError
 from ..formats import Files, by_name
-from ..io import TokenizerSource
+from ..io.reader import TokenizerSource
 from ..model import BPEModel
 from ..proof.prove import SCOPES
 from ..proof.stage import Scope

@@ -26,7 +26,7 @@ from ..errors import (
     EngineError,
     PatternError,
 )
-from ..io import TokenizerSource
+from ..io.reader import TokenizerSource
 from ..model import BPEModel
 from ..presets import candidates
 from ..proof.stage import Scope

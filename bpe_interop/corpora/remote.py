@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any, BinaryIO, Literal
 
 from ..errors import EngineMissingError, SourceError
-from ..io import unreadable
+from ..io.reader import unreadable
 from .optional import optional
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::.*)?://")

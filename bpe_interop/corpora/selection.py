@@ -15,7 +15,8 @@ from pathlib import Path
 
 from ..arguments import names
 from ..errors import SourceError
-from ..io import spelled, unreadable
+from ..io.names import spelled
+from ..io.reader import unreadable
 from .documents import (
     PLAIN,
     START,

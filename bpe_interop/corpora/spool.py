@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from ..io import naming_target, stage_beside
+from ..io.target import naming_target
+from ..io.writer import stage_beside
 from .documents import CorpusFile
 from .selection import identity
 from .streams import naming

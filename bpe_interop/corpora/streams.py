@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from ..errors import SourceError
-from ..io import unreadable
+from ..io.reader import unreadable
 from .optional import optional
 from .remote import RemoteFile
 

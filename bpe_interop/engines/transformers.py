@@ -23,7 +23,7 @@ from ..formats import Files
 from ..formats.huggingface.companions import Serving, read_companions, serve
 from ..formats.huggingface.names import main_file
 from ..formats.huggingface.vocab import take
-from ..io import read as read_file
+from ..io.reader import read as read_file
 from ..model import BPEModel
 from ..strict_json import parse
 from ..transformers_classes import DECODED_OTHERWISE, DEFAULT, NEWEST, TEKKEN_TYPES

@@ -6,7 +6,14 @@ import re
 import shlex
 import struct
 from pathlib import Path
-from typing import NamedTuple
+from typing import NoReturn
+
+from ..errors import SourceError, not_utf8
+from ..formats import Format, all_formats
+from .names import halves
+
+OWN_FILE = "name the file of the tokenizer itself, or the directory that it is in"
+_AGAIN = "the file is damaged, or another one was meant: get it again, or name that"
 
 NAMES = ("tokenizer.pkl", "tokenizer.pickle", "tokenizer.bin", "vocab.txt")
 """Names under which such files lie in a folder."""
@@ -21,50 +28,101 @@ _WORD_PIECE = re.compile(rb"(?:\A|\n)\[UNK\]\r?\n")
 _LFS = b"version https://git-lfs.github.com/spec/"
 
 
-class Foreign(NamedTuple):
-    """What a file is, and what to do with it."""
+def explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
+    """Raises what is known of a file that no reader, or not the wanted one, takes.
 
-    what: str
-    fix: str
+    Raises:
+        SourceError: what it is, and the next step.
+    """
+    if not data.strip():
+        raise SourceError("the file is empty", where=str(path), fix="get it again")
+    refuse_lock(path, data)
+    if recognised := _recognised(path, data):
+        what, fix = recognised
+        raise SourceError(what, where=str(path), fix=fix)
+    for own, (other, whole) in halves().items():
+        if path.name.endswith(own):
+            raise SourceError(
+                f"half of {whole}; {other} is missing",
+                where=str(path),
+                fix="put the other half beside it; on the hub, name the repository without a file",
+            )
+    if path.suffix == ".json":
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise SourceError(not_utf8(error), where=str(path), fix=_AGAIN) from None
+        if not data.lstrip().startswith(b"{"):
+            raise SourceError("this is not a JSON object", where=str(path), fix=_AGAIN)
+    if wanted:
+        raise SourceError(
+            f"this is no {wanted.title}",
+            where=str(path),
+            fix=f"{OWN_FILE}, or another format with --from (format=...)",
+        )
+    if data.startswith(b"\x1f\x8b"):
+        raise SourceError(
+            "this is packed (gzip)",
+            where=str(path),
+            fix="unpack it; a list of merges alone, as CLIP's, has no ids: take the tokenizer.json",
+        )
+    titles = ", ".join(row.title for row in all_formats())
+    raise SourceError(
+        f"this is none of: {titles}",
+        where=str(path),
+        fix=OWN_FILE,
+    )
 
 
-def recognised(path: Path, data: bytes) -> Foreign | None:
-    """What a file is by its content and, for pickles, by its name. Nothing in it is run."""
+def refuse_lock(path: Path, data: bytes) -> None:
+    """Raises SourceError for a lock file, which a folder of a tokenizer may hold."""
+    head = data[:4096].lstrip()
+    if b'"bpe_interop_lock"' in head:
+        raise SourceError(
+            "this is a lock file: it is held against tokenizers, and nothing encodes with it",
+            where=str(path),
+            fix=f"hold a tokenizer against it: bpe-interop verify {path} SRC",
+        )
+
+
+def _recognised(path: Path, data: bytes) -> tuple[str, str] | None:
+    """What a file is, by its content and for pickles by its name, and what to do with it."""
+    # Nothing in it is run: a pickle is told by its first bytes.
     pickled = data[:1] == b"\x80" and data[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
     if pickled or path.suffix in (".pkl", ".pickle"):
-        return Foreign(
+        return (
             "this is a pickle, a program that Python would run; it is never run here",
             "where you trust it, and it holds a tiktoken.Encoding (as nanochat's does): python -c "
             + _quoted(_UNPICKLE.format(str(path))),
         )
     if data.startswith(_LFS):
-        return Foreign(
+        return (
             "this is a pointer of Git LFS, which stands for the file itself",
             "get the file: git lfs pull, or download it from the hub",
         )
     if _HTML.match(data[:512]):
-        return Foreign(
+        return (
             "this is a web page, not the file: the download gave an error or a login page",
             "download it again; for files behind a gate, log in with `hf auth login`",
         )
     if data.startswith(_ZIP):
         what = "weights of PyTorch" if _TORCH in data[:4096] else "an archive (zip)"
-        return Foreign(
+        return (
             f"this is {what}, and no tokenizer",
             "name the tokenizer's own file or folder; an archive, unpack first",
         )
     if _is_safetensors(data):
-        return Foreign(
+        return (
             "these are weights (safetensors), and no tokenizer",
             "name the tokenizer.json or tokenizer.model, or the folder that holds it",
         )
     if _is_llama2_c(data):
-        return Foreign(
+        return (
             "this is a tokenizer.bin of llama2.c: pieces and scores without what each piece is",
             "take the tokenizer.model that it was exported from (llama2.c's tokenizer.py)",
         )
     if _WORD_PIECE.search(data[:65536]):
-        return Foreign(
+        return (
             "this is a vocabulary of WordPiece (BERT), which has no merges: it is no BPE",
             "BPE tokenizers only are read here; transformers and tokenizers read WordPiece",
         )

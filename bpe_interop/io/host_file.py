@@ -15,13 +15,13 @@ from ..errors import CheckFailedError, SourceError, TargetError
 from ..formats import Format
 from ..formats.names import KeptFile
 from .reader import unreadable
-from .writer import naming_target
+from .target import naming_target
 
 _CHUNK = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class Existing:
+class ExistingFile:
     """An open file, what is kept of it, and its size and time of change when it was opened."""
 
     path: Path
@@ -78,7 +78,7 @@ class Existing:
 
 
 @contextlib.contextmanager
-def existing_file(path: Path, row: Format) -> Iterator[Existing]:
+def existing_file(path: Path, row: Format) -> Iterator[ExistingFile]:
     """Opens a file that a tokenizer of a format shall be put into.
 
     Raises:
@@ -104,7 +104,7 @@ def existing_file(path: Path, row: Format) -> Iterator[Existing]:
         raise unreadable(error, str(path)) from None
     with file:
         state = _state(file)
-        yield Existing(path, reader(file, state[0], path.name), file, state)
+        yield ExistingFile(path, reader(file, state[0], path.name), file, state)
 
 
 def _state(file: BinaryIO) -> tuple[int, int]:

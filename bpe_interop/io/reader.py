@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import BinaryIO, Generic, NoReturn, TypeVar
+from typing import BinaryIO, Generic, TypeVar
 
-from ..errors import FormatError, SourceError, not_utf8
-from ..formats import Files, Format, all_formats, by_name, each_format, file_names
+from ..errors import FormatError, SourceError
+from ..formats import Files, Format, by_name, each_format, file_names
 from ..formats.names import FileNames
 from ..limits import FILE_BYTES
 from ..model import BPEModel
 from ..presets.openai import REGISTERED
 from .foreign import NAMES as FOREIGN
-from .foreign import recognised
+from .foreign import OWN_FILE, explain, refuse_lock
 from .names import (
     beside_one_file,
     common_endings,
@@ -33,9 +33,7 @@ from .names import (
     spelled,
 )
 
-OWN_FILE = "name the file of the tokenizer itself, or the directory that it is in"
 _COPY = "devices and pipes are not read: copy what it gives to a file, and name that"
-_AGAIN = "the file is damaged, or another one was meant: get it again, or name that"
 _FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -146,7 +144,7 @@ def _find(path: Path, wanted: Format | None, alone: bool) -> TokenizerSource[Non
             return TokenizerSource(spelled(str(path)), wanted, inner, None)
         _say_why_not(path, group, wanted)
     if row is None:
-        _explain(path, group[name], wanted)
+        explain(path, group[name], wanted)
     return TokenizerSource(spelled(str(path)), row, group, None)
 
 
@@ -340,7 +338,7 @@ def read(path: Path) -> bytes:
         FormatError, UnsupportedError: the head cannot be told from the rest.
     """
     try:
-        # A device's size is 0 and it has no end, and a pipe may never begin.
+        # O_NONBLOCK: a pipe may never begin. A device's size is 0 and it has no end.
         number = os.open(path, os.O_RDONLY | _FLAGS)
         with open(number, "rb") as file:
             status = os.fstat(number)
@@ -457,11 +455,11 @@ def _find_in_directory(directory: Path, wanted: Format | None) -> TokenizerSourc
         )
     for path in _plausible(directory):
         if path.name in mains():
-            _explain(path, read(path), wanted)
-        _refuse_by_name(path, read(path))
+            explain(path, read(path), wanted)
+        refuse_lock(path, read(path))
     for name in FOREIGN:
         if (directory / name).is_file():
-            _explain(directory / name, read(directory / name), wanted)
+            explain(directory / name, read(directory / name), wanted)
     what = f"no {wanted.title} is here" if wanted else "no tokenizer is here"
     inner = [entry.name for entry in _entries(directory) if entry.is_dir()]
     listed = ", ".join(inner[:8]) + (", ..." if len(inner) > 8 else "")
@@ -499,62 +497,3 @@ def _groups(directory: Path, wanted: Format | None) -> Iterator[TokenizerSource[
         if row is not None:
             taken.update(group)
             yield TokenizerSource(spelled(str(directory)), row, group, None, directory)
-
-
-def _explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
-    if not data.strip():
-        raise SourceError("the file is empty", where=str(path), fix="get it again")
-    _refuse_by_name(path, data)
-    foreign = recognised(path, data)
-    if foreign is not None:
-        raise SourceError(foreign.what, where=str(path), fix=foreign.fix)
-    for own, (other, whole) in halves().items():
-        if path.name.endswith(own):
-            raise SourceError(
-                f"half of {whole}; {other} is missing",
-                where=str(path),
-                fix="put the other half beside it; on the hub, name the repository without a file",
-            )
-    if path.suffix == ".json":
-        _explain_json(path, data)
-    if wanted:
-        raise SourceError(
-            f"this is no {wanted.title}",
-            where=str(path),
-            fix=f"{OWN_FILE}, or another format with --from (format=...)",
-        )
-    if data.startswith(b"\x1f\x8b"):
-        raise SourceError(
-            "this is packed (gzip)",
-            where=str(path),
-            fix="unpack it; a list of merges alone, as CLIP's, has no ids: take the tokenizer.json",
-        )
-    titles = ", ".join(row.title for row in all_formats())
-    raise SourceError(
-        f"this is none of: {titles}",
-        where=str(path),
-        fix=OWN_FILE,
-    )
-
-
-def _explain_json(path: Path, data: bytes) -> None:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise SourceError(
-            not_utf8(error),
-            where=str(path),
-            fix=_AGAIN,
-        ) from None
-    if not data.lstrip().startswith(b"{"):
-        raise SourceError("this is not a JSON object", where=str(path), fix=_AGAIN)
-
-
-def _refuse_by_name(path: Path, data: bytes) -> None:
-    head = data[:4096].lstrip()
-    if b'"bpe_interop_lock"' in head:
-        raise SourceError(
-            "this is a lock file: it is held against tokenizers, and nothing encodes with it",
-            where=str(path),
-            fix=f"hold a tokenizer against it: bpe-interop verify {path} SRC",
-        )

@@ -1,19 +1,30 @@
-"""Writes files beside the target first, and moves them into its place when all is well."""
+"""Writes files beside the target first, and moves them into its place when all is well.
+
+A stage is a hidden folder beside the target, ``.bpe-interop-XXXXXXXX.tmp``. Its maker holds a
+lock on it (``flock``) as long as it runs, so what a killed run left can be told from what another
+one still needs. Where the system has no such locks, nothing is cleaned.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import os
+import re
+import shutil
 import signal
-from collections.abc import Container, Iterator
+import tempfile
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from ..errors import TargetError
 from ..formats import Files, file_names
-from .names import beside_one_file, one_file_endings
-from .replacement import check_replaceable
-from .temporary import remove, stage_in
+from .names import beside_one_file
+from .target import check_target, is_one_file, naming_target
+
+_PREFIX, _SUFFIX = ".bpe-interop-", ".tmp"
+_LITTER = re.compile(re.escape(_PREFIX) + r"[a-z0-9_]{8}" + re.escape(_SUFFIX))
 
 
 @contextlib.contextmanager
@@ -58,7 +69,7 @@ def stage_beside(target: Path) -> Iterator[Path]:
     with contextlib.ExitStack() as last:
         with naming_target(target):
             last.enter_context(_parents_of(place))
-            stage = last.enter_context(stage_in(place.parent))
+            stage = last.enter_context(_stage_in(place.parent))
         yield stage
 
 
@@ -77,7 +88,7 @@ def replace_file(target: Path, data: bytes) -> None:
         TargetError: it cannot be written.
     """
     with naming_target(target), contextlib.ExitStack() as last:
-        stage = last.enter_context(stage_in(target.parent))
+        stage = last.enter_context(_stage_in(target.parent))
         _write(stage, "file", data)
         with _uninterrupted():
             os.replace(stage / "file", target)
@@ -97,7 +108,7 @@ def check_file_target(target: Path) -> None:
             raise TargetError("this is a directory", where=str(target), fix="name a file in it")
         with contextlib.suppress(FileNotFoundError):
             target.lstat()
-        with stage_in(target.parent) as stage:
+        with _stage_in(target.parent) as stage:
             (stage / "file").touch()
     except OSError as error:
         missing = isinstance(error, FileNotFoundError) and not target.parent.is_dir()
@@ -121,28 +132,9 @@ def _parents_of(place: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def naming_target(target: Path) -> Iterator[None]:
-    """Turns what the system refuses into a TargetError that names the target."""
-    try:
-        yield
-    except (FileExistsError, NotADirectoryError):
-        raise TargetError(
-            "a folder that it should be in is a file", where=str(target), fix="choose another"
-        ) from None
-    except OSError as error:
-        why = f": {error.strerror}" if error.strerror else ""
-        missing = isinstance(error, FileNotFoundError) and not target.parent.is_dir()
-        room = "choose a folder where you may write, with enough free space"
-        raise TargetError(
-            f"cannot be written{why}",
-            where=str(target),
-            fix="make the directory first" if missing else room,
-        ) from None
-
-
-@contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Keeps signals waiting: between two renames a rank file has the other's sidecar."""
+    """A block in which signals wait."""
+    # Between two renames a rank file has the other's sidecar.
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -163,65 +155,6 @@ def _check_names(target: Path, files: Files) -> None:
                 where=str(target),
                 fix="name a directory",
             )
-
-
-def check_target(target: Path, *, force: bool | None = False) -> None:
-    """Raises TargetError where the target holds something that must not be replaced.
-
-    ``force`` is None for what is never replaced.
-    """
-    if "\0" in str(target):
-        raise TargetError("a name cannot hold a NUL character", fix="choose another target")
-    if str(target).startswith("hf:"):
-        name = str(target).removeprefix("hf:")
-        raise TargetError(
-            "a target is a folder or a file, and this is a repository of the hub",
-            where=str(target),
-            fix=f"write to a folder, and send that: hf upload {name} FOLDER",
-        )
-    if force:
-        place = target.resolve()
-        with naming_target(target):
-            repository = (place / ".git").exists()
-        if repository or place in (Path.cwd(), Path.home(), *Path.cwd().parents):
-            raise TargetError(
-                "replacing this directory as a whole would delete more than a tokenizer",
-                where=str(target),
-                fix="choose another target",
-            )
-        with naming_target(target):
-            check_replaceable(place)
-        for name in beside_one_file(target.name) if is_file_target(target) else ():
-            if os.path.isdir(target.with_name(name)):
-                raise TargetError(
-                    f"{name} is a directory, and the sidecar has that name",
-                    where=str(target),
-                    fix="choose another target",
-                )
-        return
-    if is_file_target(target):
-        beside = map(target.with_name, beside_one_file(target.name))
-        taken = any(map(os.path.lexists, (target, *beside)))
-    else:
-        with naming_target(target):
-            taken = target.exists() and not (os.path.isdir(target) and not any(target.iterdir()))
-    if taken:
-        raise TargetError(
-            "the target is already there",
-            where=str(target),
-            fix="choose a new one"
-            + ("" if force is None else ", or replace it as a whole with --force (force=True)"),
-        )
-
-
-def is_file_target(target: Path) -> bool:
-    """Whether a target's name is that of one file rather than of a directory."""
-    return target.name.endswith(one_file_endings()) and not os.path.isdir(target)
-
-
-def is_one_file(target: Path, names: Container[str]) -> bool:
-    """Whether these files are no directory: one of them is the target itself."""
-    return is_file_target(target) or (target.name in names and not os.path.isdir(target))
 
 
 def _write(stage: Path, name: str, data: bytes) -> None:
@@ -248,12 +181,9 @@ def _commit(stage: Path, target: Path, names: list[str]) -> None:
 
 
 def _commit_pair(stage: Path, target: Path, names: list[str]) -> None:
-    """Puts a rank file and its sidecar in their places, old ones aside.
-
-    The old rank file goes first and the new one comes last: a run that is killed between leaves
-    a sidecar without ranks, and never ranks with the sidecar of others. Where a step fails, those
-    before it are undone.
-    """
+    """Puts a rank file and its sidecar in their places; undone where a step fails."""
+    # The old rank file goes first and the new one comes last: a run that is killed between leaves
+    # a sidecar without ranks, which is refused, and never ranks with the sidecar of others.
     places = [target, *map(target.with_name, beside_one_file(target.name))]
     aside, put = list[Path](), list[Path]()
     try:
@@ -295,7 +225,7 @@ def _exchange(new: Path, old: Path) -> None:
     except OSError:
         os.rename(spare, old)
         raise
-    remove(spare)
+    _remove(spare)
 
 
 def _renameat2(new: Path, old: Path) -> bool:
@@ -306,3 +236,103 @@ def _renameat2(new: Path, old: Path) -> bool:
         return False
     result: int = call(at_cwd, os.fsencode(new), at_cwd, os.fsencode(old), exchange)
     return result == 0
+
+
+@contextlib.contextmanager
+def _stage_in(folder: Path) -> Iterator[Path]:
+    """A new empty folder in a folder, removed with all that is in it when the block ends.
+
+    What killed runs left in the folder is removed first.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    _clean(folder)
+    while True:
+        stage = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_SUFFIX, dir=folder))
+        lock = _locked(stage)
+        if stage.is_dir():  # another run may have taken it for litter before it was locked
+            break
+        _release(lock)
+    try:
+        yield stage
+    finally:
+        _remove(stage)
+        _release(lock)
+
+
+def _remove(path: Path) -> None:
+    """Removes a file, a link or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _clean(folder: Path) -> None:
+    with os.scandir(folder) as entries:
+        litter = [entry.path for entry in entries if _LITTER.fullmatch(entry.name)]
+    for path in litter:
+        lock = _locked(Path(path))
+        if lock is not None:
+            _remove(Path(path))
+            _release(lock)
+
+
+def _locked(path: Path) -> int | None:
+    """A descriptor that holds the lock of a folder; None if another run holds it."""
+    if os.name != "posix":
+        return None
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+    except OSError:
+        return None
+    if _take_lock(number):
+        return number
+    os.close(number)
+    return None
+
+
+def _take_lock(number: int) -> bool:
+    """Takes the lock of an open file or folder, until it is closed; False if another has it.
+
+    Where the system has no such locks, True.
+    """
+    if os.name != "posix":
+        return True
+    locks = import_module("fcntl")
+    try:
+        locks.flock(number, locks.LOCK_EX | locks.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def held_alone(folder: Path) -> Iterator[bool]:
+    """A folder, made where there is none, that no other run has while the block runs.
+
+    Yields False if another one has it.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.name != "posix":
+            yield True
+            return
+        lock = _locked(folder)
+        # Another run may have given it its last name before it was locked.
+        if lock is None or (folder.is_dir() and os.path.samestat(os.fstat(lock), folder.stat())):
+            break
+        _release(lock)
+    try:
+        yield lock is not None
+    finally:
+        _release(lock)
+
+
+def _release(lock: int | None) -> None:
+    if lock is not None:
+        os.close(lock)

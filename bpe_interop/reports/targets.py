@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from ..arguments import names
 from ..compare.report import Report
 from ..errors import TargetError
-from ..io import check_file_target, replace_file
+from ..io.writer import check_file_target, replace_file
 from .document import to_json
 from .junit import to_junit
 from .markdown import to_markdown

@@ -15,7 +15,8 @@ from ..engines.tiktoken import cached
 from ..errors import FormatError, SourceError
 from ..formats import by_name
 from ..formats.tiktoken.ranks import read_ranks, write_ranks
-from ..io import read, staged
+from ..io.reader import read
+from ..io.writer import staged
 from ..model import PairList
 from ..text.bytechars import BYTE_TO_CHAR
 

@@ -13,7 +13,7 @@ from ..corpora import CorpusFile, Document, Part, PartReader, identity, named, n
 from ..corpora.documents import Kind
 from ..errors import SourceError
 from ..fingerprint import fingerprint
-from ..io import read
+from ..io.reader import read
 from ..tokenizer import Tokenizer
 from ..workers import Ticket, opened_from
 from .columns import sha256_of_file

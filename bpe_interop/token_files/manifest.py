@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..errors import FormatError, SourceError
-from ..io import unreadable
+from ..io.reader import unreadable
 from ..strict_json import check_schema, parse, read_as
 from .job import COUNTED, Encoded
 from .settings import Dtype, Settings

@@ -25,7 +25,10 @@ from ..corpora import (
 from ..errors import SourceError, TargetError
 from ..fingerprint import fingerprint
 from ..formats import Files
-from ..io import TokenizerSource, check_target, held_alone, replace_file, spelled, staged
+from ..io.names import spelled
+from ..io.reader import TokenizerSource
+from ..io.target import check_target
+from ..io.writer import held_alone, replace_file, staged
 from ..model import BPEModel, show
 from ..tokenizer import Tokenizer
 from ..workers import (

@@ -36,7 +36,7 @@ from bpe_interop.errors import (
     by_extra,
 )
 from bpe_interop.formats import by_name
-from bpe_interop.io import TokenizerSource
+from bpe_interop.io.reader import TokenizerSource
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement, restated

@@ -24,7 +24,7 @@ from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_files
 from bpe_interop.errors import CheckFailedError
-from bpe_interop.io import find
+from bpe_interop.io.reader import find
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 

@@ -29,7 +29,7 @@ from bpe_interop.corpora import Selection, find_files, select
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
 from bpe_interop.formats import by_name
-from bpe_interop.io import TokenizerSource
+from bpe_interop.io.reader import TokenizerSource
 from bpe_interop.sources import load_source
 from bpe_interop.workers import Progress
 

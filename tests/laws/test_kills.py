@@ -12,7 +12,8 @@ import pytest
 from command_line import Command
 
 from bpe_interop.errors import SourceError, TargetError
-from bpe_interop.io import find, replace_file, staged
+from bpe_interop.io.reader import find
+from bpe_interop.io.writer import replace_file, staged
 from trust.kills import OPERATIONS, kill_everywhere
 
 TINY = Path(__file__).parents[2] / "fixtures" / "tokenizers" / "cl100k-tiny"

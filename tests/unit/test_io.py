@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from bpe_interop.errors import FormatError, SourceError, TargetError
-from bpe_interop.io import find, staged, unreadable
+from bpe_interop.io.reader import find, unreadable
+from bpe_interop.io.writer import staged
 
 TINY = Path(__file__).parents[2] / "fixtures" / "tokenizers" / "gpt2-tiny"
 
@@ -213,7 +214,7 @@ def test_an_interrupted_run_leaves_the_target_wholly_old(
     script = f"""
         import time
         from pathlib import Path
-        from bpe_interop.io import staged
+        from bpe_interop.io.writer import staged
         with staged(Path({str(target)!r}), {{"vocab.json": b"new"}}, force=True):
             print("staged", flush=True)
             time.sleep(60)

@@ -19,7 +19,7 @@ from command_line import Command
 
 from bpe_interop import limits
 from bpe_interop.errors import FormatError, PatternError, SourceError
-from bpe_interop.io import read
+from bpe_interop.io.reader import read
 from bpe_interop.steps import Dialect, Pattern
 from bpe_interop.strict_json import parse as parse_json
 from bpe_interop.text.pattern_parser import parse

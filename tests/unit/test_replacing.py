@@ -11,7 +11,8 @@ import pytest
 from command_line import Command
 
 from bpe_interop.errors import TargetError
-from bpe_interop.io import keep_apart, staged
+from bpe_interop.io.target import keep_apart
+from bpe_interop.io.writer import staged
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 

@@ -23,7 +23,7 @@ from bpe_interop.formats.gguf.overlaps import overlaps
 from bpe_interop.formats.minbpe.read import load as load_minbpe
 from bpe_interop.formats.tekken.read import load as load_tekken
 from bpe_interop.formats.tekken.write import dump as dump_tekken
-from bpe_interop.io.host_file import Existing
+from bpe_interop.io.host_file import ExistingFile
 from bpe_interop.sources import load_source
 from bpe_interop.text.borders import borders
 
@@ -186,7 +186,7 @@ def test_a_read_error_is_told_of_the_file_that_is_read(tmp_path: Path) -> None:
     data = SOURCE.read_bytes()
     kept = kept_of_file(io.BytesIO(data), len(data), "old.gguf")
     old = tmp_path / "old.gguf"
-    existing = Existing(old, kept, Broken(), (0, 0))
+    existing = ExistingFile(old, kept, Broken(), (0, 0))
     with pytest.raises(SourceError, match="Input/output error") as raised:
         existing.append(written)
     assert raised.value.where == str(old)

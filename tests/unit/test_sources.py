@@ -14,7 +14,7 @@ from conftest import Data
 
 from bpe_interop.compare.opening import open_source
 from bpe_interop.errors import ArgumentError, FormatError, SourceError, UnsupportedError
-from bpe_interop.io import find
+from bpe_interop.io.reader import find
 from bpe_interop.sources import load_source
 from bpe_interop.tokenizer import Tokenizer
 
