@@ -28,6 +28,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .loss import Loss  # which knows the model, and that raises these
 
 ONLY_BPE = (
     "this library is for tokenizers that merge pairs (BPE); Unigram (T5, ALBERT, XLNet) and "
@@ -133,7 +137,7 @@ class PatternError(BpeInteropError, ValueError):
 class LossyConversionError(BpeInteropError):
     """The target cannot hold what the source says; ``losses`` lists each refused loss."""
 
-    def __init__(self, what: str, losses: tuple[object, ...], *, fix: str = "") -> None:
+    def __init__(self, what: str, losses: tuple[Loss, ...], *, fix: str = "") -> None:
         super().__init__(what, fix=fix)
         self.losses = losses
 

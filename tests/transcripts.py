@@ -1,7 +1,7 @@
 """Transcripts of commands: what each printed, and how it ended.
 
 ``tests/docs/transcripts/NAME.txt`` holds commands, each behind ``$`` and followed by its exit code
-(where it is not 0), stdout, and stderr behind ``!``. ``python -m tests.transcripts`` runs the
+(where it is not 0), stdout, and stderr behind ``!``. ``python tests/transcripts.py`` runs the
 commands that are there and writes down what they print now: the difference is to be reviewed.
 """
 
@@ -17,10 +17,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from command_line import Command, Outcome, in_process
+from reports import few_texts
 
 from bpe_interop.cli import progress
-from tests.command_line import Command, Outcome, in_process
-from tests.reports import few_texts
 
 ROOT = Path(__file__).resolve().parents[1]
 TRANSCRIPTS = ROOT / "tests" / "docs" / "transcripts"

@@ -1,12 +1,11 @@
-"""What commands print is what the transcripts say; ``python -m tests.transcripts`` writes them."""
+"""What commands print is what the transcripts say; ``python tests/transcripts.py`` writes them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-
-from tests.transcripts import TRANSCRIPTS, commands, run
+from transcripts import TRANSCRIPTS, commands, run
 
 NAMES = sorted(path.stem for path in TRANSCRIPTS.glob("*.txt"))
 

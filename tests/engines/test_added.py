@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 import tiktoken
 import tokenizers
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from in_tokenizers import token_of
 from tokenizers import AddedToken as EngineToken
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
@@ -96,9 +98,9 @@ def by_engine(engine: Tokenizer, added: list[AddedToken], text: str) -> list[str
         if number in names:
             found.append(names[number])
         elif found and isinstance(found[-1], str):
-            found[-1] += engine.id_to_token(number)
+            found[-1] += token_of(engine, number)
         else:
-            found.append(engine.id_to_token(number))
+            found.append(token_of(engine, number))
     return found
 
 
@@ -257,7 +259,7 @@ def test_what_the_first_of_two_equal_shapes_would_pass_over_is_refused(
     flags: dict[str, bool],
 ) -> None:
     """tokenizers may take the other one, which has no such flag."""
-    plain = {"special": False, "normalized": True}
+    plain: dict[str, Any] = {"special": False, "normalized": True}
     added = [AddedToken("ab", 1, **{**plain, **flags}), AddedToken("AB", 2, **plain)]
     for order in (added, added[::-1]):
         matcher = AddedMatcher(order, str.lower)

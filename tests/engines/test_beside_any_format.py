@@ -239,7 +239,7 @@ def test_inspect_names_every_file_of_the_folder(command: Command, tmp_path: Path
     assert "(in part: rows, ids of roles)" in said
     assert "(not read: backend)" in said
     pair(tmp_path / "pair")
-    settings = {"add_eos_token": False, "legacy": True, "eos_token": "zz"}
-    (tmp_path / "pair" / "tokenizer_config.json").write_text(json.dumps(settings), "utf-8")
+    other = {"add_eos_token": False, "legacy": True, "eos_token": "zz"}
+    (tmp_path / "pair" / "tokenizer_config.json").write_text(json.dumps(other), "utf-8")
     found = json.loads(command("inspect", tmp_path / "pair", "--json").out)
     assert found["unread_keys"] == {"tokenizer_config.json": ["legacy"]}

@@ -268,7 +268,7 @@ def test_progress_is_for_terminals(
 # How it ends.
 
 
-def interrupting(after: int) -> Callable[[], Any]:
+def interrupting(after: int) -> Callable[[str], Any]:
     """Ctrl-C after so many batches of a corpus, or of awkward texts where it is 0."""
 
     class Interrupting(Seen):

@@ -40,7 +40,7 @@ def punctuation(behavior: str) -> dict[str, Any]:
 
 PLAIN = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 BYTES = PLAIN | {"use_regex": True}
-SEQUENCES = {
+SEQUENCES: dict[str, list[dict[str, Any]]] = {
     "StarCoder": [digits(True), BYTES],
     "runs of digits": [digits(False), BYTES],
     "one number": [split(r"\p{N}"), BYTES],

@@ -22,7 +22,7 @@ from bpe_interop.compare.assumptions import EXAMINED
 from bpe_interop.compare.conversion import compare_written
 from bpe_interop.compare.report import Check, Report
 from bpe_interop.compare.words import engines, why_not_proved
-from bpe_interop.convert import convert
+from bpe_interop.convert import Conversion, convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.tokenizers import TokenizersEngine
 from bpe_interop.errors import (
@@ -46,6 +46,11 @@ TINY = TOKENIZERS / "gpt2-tiny"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
 
 
+def checks_of(done: Conversion) -> tuple[Check, ...]:
+    assert done.report is not None
+    return done.report.checks
+
+
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
@@ -57,7 +62,7 @@ def test_it_says_what_it_kept_rewrote_and_checked(tmp_path: Path) -> None:
     assert done.kept[0] == "800 tokens, 544 merges"
     assert "801-804, 820" in done.kept[1]
     assert any("544 merges" in line for line in done.rewrote)
-    read, own, served = done.report.checks
+    read, own, served = checks_of(done)
     assert (read.of, read.engine, read.version) == ("source", "tiktoken", tiktoken.__version__)
     assert read.texts > 5_000
     assert own.of == served.of == "target"
@@ -82,7 +87,7 @@ def test_it_says_what_it_kept_rewrote_and_checked(tmp_path: Path) -> None:
 def test_a_rank_file_target_and_its_plugin(tmp_path: Path) -> None:
     done = convert(TINY / "huggingface", tmp_path / "x.tiktoken")
     assert done.target_format == "tiktoken"
-    assert [c.version for c in done.report.checks] == [tokenizers.__version__, tiktoken.__version__]
+    assert [c.version for c in checks_of(done)] == [tokenizers.__version__, tiktoken.__version__]
     assert names(tmp_path) == ["x.tiktoken", "x.tiktoken.json"]
     convert(TINY / "tiktoken", tmp_path / "out", "tiktoken", options=["plugin"])
     assert (tmp_path / "out" / "plugin" / "pyproject.toml").is_file()
@@ -95,7 +100,7 @@ def test_a_rank_file_target_and_its_plugin(tmp_path: Path) -> None:
 def test_what_the_source_leaves_unsaid_is_said(tmp_path: Path) -> None:
     done = convert(TINY / "gpt2", tmp_path / "pair", "gpt2", options=["vocab-names"])
     assert names(tmp_path / "pair") == ["merges.txt", "vocab.json"]
-    assert "no pattern is known" in done.report.checks[0].skipped
+    assert "no pattern is known" in checks_of(done)[0].skipped
     assert done.report is not None
     assert done.report.verdict == "unknown"
     with pytest.raises(UnstatedError, match="--preset"):
@@ -114,7 +119,7 @@ def test_a_refused_loss_writes_nothing_and_drop_allows_it(tmp_path: Path) -> Non
     assert names(tmp_path) == []
     done = convert(source, tmp_path / "out", "tiktoken", drop=["merges", "added"])
     assert {"merges", "added"} <= {loss.field for loss in done.losses}
-    assert done.report.checks[0].texts
+    assert checks_of(done)[0].texts
     assert done.report is not None
     assert (done.report.verdict, done.report.dropped) == ("proved", ("added", "merges"))
 
@@ -296,8 +301,8 @@ def test_a_missing_engine_is_said_and_required(
     with monkeypatch.context() as patch:
         without("transformers", patch)
         done = convert(RANKS, tmp_path / "out", "hf")
-        assert [bool(check.skipped) for check in done.report.checks] == [False, False, True]
-        assert done.report.checks[2].skipped == by_extra("transformers")
+        assert [bool(check.skipped) for check in checks_of(done)] == [False, False, True]
+        assert checks_of(done)[2].skipped == by_extra("transformers")
 
 
 def test_force_replaces_as_a_whole(tmp_path: Path) -> None:

@@ -331,7 +331,16 @@ def test_the_command_line_on_a_cluster_says_the_same(
 ) -> None:
     few_texts(monkeypatch)
     there = "--scheduler", scheduler
-    asked = "verify", GPT2, CL100K, "--scope", "ordinary", "--corpus", corpus, "--json"
+    asked: tuple[str | Path, ...] = (
+        "verify",
+        GPT2,
+        CL100K,
+        "--scope",
+        "ordinary",
+        "--corpus",
+        corpus,
+        "--json",
+    )
     one, many = command(*asked), command(*asked, *there)
     assert (one.code, many.code) == (1, 1)
     assert many.out == one.out

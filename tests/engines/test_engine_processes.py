@@ -120,9 +120,12 @@ def test_a_conversion_is_checked_in_processes_as_it_is_here(
 ) -> None:
     asked = list[bool]()
     agrees = EngineProcess.agrees
-    monkeypatch.setattr(
-        EngineProcess, "agrees", lambda child: asked.append(agrees(child)) or asked[-1]
-    )
+
+    def noted(child: EngineProcess) -> bool:
+        asked.append(agrees(child))
+        return asked[-1]
+
+    monkeypatch.setattr(EngineProcess, "agrees", noted)
     there = convert(TINY / "huggingface", tmp_path / "there", "huggingface")
     assert asked == [True, True]
     monkeypatch.setattr(conversion, "worth_processes", lambda model: False)

@@ -16,6 +16,7 @@ import sentencepiece
 import transformers
 from command_line import Command
 from conftest import FIXTURES
+from tiktoken_encodings import reference
 from tokenizers import AddedToken as AddedTokenOfTokenizers
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
@@ -26,7 +27,6 @@ from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken
 from bpe_interop.testing.json_documents import document_of, model_of
 from bpe_interop.tokenizer import Tokenizer
-from tests.unit.test_cli import reference
 
 TOKENIZERS = FIXTURES / "tokenizers"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
@@ -76,7 +76,7 @@ def test_new_ids_come_after_the_last_or_are_those_given() -> None:
 
 def test_an_id_in_a_hole_is_as_good() -> None:
     """tiktoken's cl100k has such holes."""
-    source = Tokenizer.from_tiktoken(reference())
+    source = Tokenizer.from_tiktoken(reference(RANKS))
     taken = {*source.vocab}
     hole = next((n for n in range(source.n_vocab) if n not in taken), None)
     assert hole is not None
@@ -195,7 +195,8 @@ def test_what_cannot_be_given_is_refused_with_its_reason(
 def test_special_tokens_that_are_not_stated_could_collide() -> None:
     with pytest.raises(UnstatedError, match="could collide"):
         read(TOKENIZERS / "gpt2-tiny" / "gpt2").with_special_tokens(["<a>"])
-    for wrong in ("<a>", [b"<a>"]):
+    wrongs: list[Any] = ["<a>", [b"<a>"]]
+    for wrong in wrongs:
         with pytest.raises(TypeError):
             read(HUB).with_special_tokens(wrong)
 
@@ -219,7 +220,7 @@ def test_bytes_pieces_and_unknown_characters_stay_what_they_are() -> None:
 
 
 def test_in_tiktoken() -> None:
-    encoding = reference()
+    encoding = reference(RANKS)
     made = read(RANKS).with_special_tokens([*CHAT, *FILL])
     numbers = {text: made.encode_single_token(text) for text in [*CHAT, *FILL]}
     there = made.to_tiktoken()
@@ -431,7 +432,7 @@ def test_the_command_writes_a_rank_file(command: Command, tmp_path: Path) -> Non
     assert done.code == 0, done.err
     stated = json.loads((tmp_path / "mine.tiktoken.json").read_text("utf-8"))
     assert stated["name"] == "mine"
-    assert stated["special_tokens"]["<|tool|>"] == reference().n_vocab
+    assert stated["special_tokens"]["<|tool|>"] == reference(RANKS).n_vocab
 
 
 @pytest.mark.parametrize(
@@ -638,7 +639,7 @@ def test_a_special_token_of_one_character_is_no_symbol_in_tokenizers(
 ) -> None:
     """Where its id has to stand in the vocabulary, it would be one, and is refused."""
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-    whole = {
+    whole: dict[str, Any] = {
         "added_tokens": [],
         "pre_tokenizer": {**level, "use_regex": False} if mapped else None,
         "model": {"type": "BPE", "vocab": {"b": 0, "c": 1, "bc": 2}, "merges": [["b", "c"]]},
@@ -666,6 +667,6 @@ def test_a_length_that_is_not_the_number_of_rows_is_told(tmp_path: Path) -> None
         notes = [n for n in surgery(before, after).notes if "len(tokenizer)" in n]
         assert bool(notes) is told
         Tokenizer(after).save(tmp_path / str(number), format="hf")
-        auto = transformers.AutoTokenizer.from_pretrained(tmp_path / str(number))
+        auto: Any = transformers.AutoTokenizer.from_pretrained(tmp_path / str(number))
         assert (len(auto) <= auto.convert_tokens_to_ids("<|far|>")) is told
         assert all(f"is {len(auto):,}," in note for note in notes)

@@ -16,6 +16,7 @@ from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import read
 from bpe_interop.formats.gguf.read import load
 from fixtures import gguf_models as made
+from fixtures.file_formats import TO_CHAR
 
 HEAD = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir()).read_bytes()
 LARGE = 100 * 10**9
@@ -128,7 +129,7 @@ def test_in_little_memory(name: str, tmp_path: Path) -> None:
 
 def changed(change: Callable[[dict[str, bytes]], None], version: int = 3) -> bytes:
     """The keys of a small file, changed, in whatever order they are left in."""
-    tokens = [made.TO_CHAR[byte] for byte in range(256)] + ["ab", "<|end|>"]
+    tokens = [TO_CHAR[byte] for byte in range(256)] + ["ab", "<|end|>"]
     every = {
         "general.architecture": key("general.architecture", 8, string("gpt2")),
         "tokenizer.ggml.model": key("tokenizer.ggml.model", 8, string("gpt2")),

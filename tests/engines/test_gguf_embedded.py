@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command_line import Command
@@ -15,6 +14,7 @@ from bpe_interop.convert import convert
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import CheckFailedError, FormatError, SourceError
 from bpe_interop.formats.gguf import tokenizer_json
+from bpe_interop.formats.gguf.key_bytes import rendered
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.sources import load_source
 from fixtures import gguf_models as made
@@ -93,9 +93,8 @@ def test_what_is_inside_may_be_bad(tmp_path: Path) -> None:
 def test_one_that_reads_back_otherwise_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real: Any = tokenizer_json.rendered
     monkeypatch.setattr(
-        tokenizer_json, "rendered", lambda keys: real({**keys, KEY: ("string", b"{}")})
+        tokenizer_json, "rendered", lambda keys: rendered({**keys, KEY: ("string", b"{}")})
     )
     with pytest.raises(CheckFailedError, match="reads back otherwise"):
         convert(JSON, tmp_path / "a.gguf", verify=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from conftest import FIXTURES
 
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
@@ -24,7 +25,6 @@ from fixtures.gguf_models import (
     USER_DEFINED,
     gguf,
 )
-from tests.conftest import FIXTURES
 from trust.encoders.gguf_damage import Keys, keys_of
 
 KINDS = ("gguf-tiny", "gguf-llama3-tiny", "gguf-spm-tiny", "gguf-gemma4-tiny")

@@ -17,10 +17,11 @@ from bpe_interop.gate import refuse
 from bpe_interop.loss import Loss
 from bpe_interop.model import RankTable
 from fixtures import gguf_models as made
+from fixtures.file_formats import TO_CHAR
 
-LETTERS = [made.TO_CHAR[byte] for byte in range(256)]
+LETTERS = [TO_CHAR[byte] for byte in range(256)]
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
-SPACE, NEWLINE = (made.TO_CHAR[ord(character)] for character in " \n")
+SPACE, NEWLINE = (TO_CHAR[ord(character)] for character in " \n")
 
 Rows = Sequence[tuple[str, int]]
 
@@ -134,7 +135,7 @@ def test_an_end_that_llama_cpp_takes_by_itself_is_noted() -> None:
     [note] = load({"x.gguf": by_merges([])}).origin.notes
     assert "ends generation at the id 11, which is" in note
     named: made.Keys = {"tokenizer.ggml.eos_token_id": (made.UINT32, 256)}
-    spelled = [made.TO_CHAR[byte] for byte in range(256)]
+    spelled = [TO_CHAR[byte] for byte in range(256)]
     file = made.by_merges(
         [*spelled, "<e>"], [made.NORMAL] * 256 + [made.CONTROL], [], "gpt-2", named
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -20,13 +21,14 @@ from bpe_interop.formats.gguf.write import dump
 from bpe_interop.model import BPEModel
 from bpe_interop.proof.prove import prove
 from fixtures import gguf_models as made
+from fixtures.file_formats import TO_CHAR
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
 def overlapping() -> bytes:
     """The longer of two special tokens begins within the shorter one."""
-    tokens = [made.TO_CHAR[byte] for byte in range(256)] + ["<|a|>", "|>bbb<"]
+    tokens = [TO_CHAR[byte] for byte in range(256)] + ["<|a|>", "|>bbb<"]
     types = [made.NORMAL] * 256 + [made.CONTROL] * 2
     return made.by_merges(tokens, types, [], "gpt-2")
 
@@ -83,7 +85,7 @@ def test_the_loss_of_white_space_that_is_not_taken_along_has_a_text() -> None:
 
 
 def _without(model: BPEModel, trait: str) -> BPEModel:
-    off = {trait: False}
+    off: dict[str, Any] = {trait: False}
     return replace(model, added=tuple(replace(token, **off) for token in model.added or ()))
 
 

@@ -32,7 +32,8 @@ def built(name: str, bos: bool) -> dict[str, bytes]:
     document: dict[str, Any] = json.loads((folder / "tokenizer.json").read_text("utf-8"))
     document |= table.components()
     for key, steps in table.components().items():
-        document[key] = steps if any(v for v in dict(steps).values() if v != "Sequence") else None
+        assert isinstance(steps, dict)
+        document[key] = steps if any(v for v in steps.values() if v != "Sequence") else None
     document["model"] |= {"byte_fallback": False, "fuse_unk": False, "ignore_merges": False}
     document["model"]["end_of_word_suffix"] = table.suffix or None
     document["model"]["unk_token"] = "<unk>" if table.unknown else None

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -92,8 +93,8 @@ def test_it_gives_the_ids_of_the_library(server: str, monkeypatch: pytest.Monkey
     engine, library = from_address(server), LlamaCppEngine(SOURCE.read_bytes())
     for special in ("text", "parse"):
         for places in (False, True):
-            ids = engine.encode_batch(TEXTS, special=special, add_special_tokens=places)
-            assert ids == library.encode_batch(TEXTS, special=special, add_special_tokens=places)
+            asked: Any = {"special": special, "add_special_tokens": places}
+            assert engine.encode_batch(TEXTS, **asked) == library.encode_batch(TEXTS, **asked)
     for text in TEXTS:
         ids = library.encode(text)
         assert engine.decode(ids) == library.decode(ids)

@@ -47,7 +47,10 @@ from bpe_interop.text.spellings import (
 )
 from trust.patterns import SIGNS, Compared, compare
 
-FANCY, ONIG, PYTHON = DIALECTS = ("fancy-regex", "oniguruma", "python")
+FANCY: Dialect = "fancy-regex"
+ONIG: Dialect = "oniguruma"
+PYTHON: Dialect = "python"
+DIALECTS = (FANCY, ONIG, PYTHON)
 BYTES = {bytes([i]): i for i in range(256)}
 Cutter = Callable[[str], list[str]]
 
@@ -425,7 +428,8 @@ def test_tokens_that_join_are_those_that_can_stand_across_the_cut() -> None:
 
     Theorem 27 in ``docs/theory.md``.
     """
-    crossing, others = set(), set()
+    crossing: set[bytes] = set()
+    others: set[bytes] = set()
     for left in ("", *SPACES):
         for newline in "\n\r":
             for right in SPACES.replace("\n", "").replace("\r", ""):

@@ -173,7 +173,8 @@ def test_merges_across_characters_change_nothing(lost: str, unknown: str | None)
     models = one.model, two.model
     if unknown is None:
         assert one.model.fallback == Fallback()
-        models = tuple(replace(model, fallback=Fallback("drop")) for model in models)
+        dropped = Fallback("drop")
+        models = replace(one.model, fallback=dropped), replace(two.model, fallback=dropped)
     assert core_stage(TwoModels(*models, "all")).outcome == "proved"
 
 

@@ -7,12 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tokenizers
 import transformers
 from command_line import Command
 from sentencepiece import SentencePieceProcessor
+from tiktoken_encodings import CL100K, HOLDS, small
 
 import bpe_interop
 from bpe_interop.convert import convert
@@ -20,8 +22,6 @@ from bpe_interop.errors import EngineError, LossyConversionError, TargetError
 from bpe_interop.model import FIELDS
 from bpe_interop.statement import Statement
 from bpe_interop.tokenizer import Tokenizer
-from tests.unit.test_tokenizer import ENCODINGS, HOLDS
-from tests.unit.test_tokenizer import TOKENIZERS as OWN
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
@@ -35,7 +35,7 @@ def test_a_tokenizer_of_transformers_and_back(tmp_path: Path) -> None:
     said = Statement(template="bos", roles={"pad": "</s>"}, chat_template="{{ messages }}")
     source = TOKENIZERS / "spm-tiny" / "sentencepiece"
     convert(source, tmp_path / "my-tok", "hf", said=said, verify=False)
-    live = transformers.AutoTokenizer.from_pretrained(tmp_path / "my-tok")
+    live: Any = transformers.AutoTokenizer.from_pretrained(tmp_path / "my-tok")
     own = Tokenizer.from_transformers(live)
     text = "Hello world</s> 2023"
     expected = live(text)["input_ids"]
@@ -43,7 +43,8 @@ def test_a_tokenizer_of_transformers_and_back(tmp_path: Path) -> None:
     assert own.name == "my-tok"
     again = own.to_transformers()
     assert again(text)["input_ids"] == expected
-    for one in (live, again):
+    both: tuple[Any, Any] = live, again
+    for one in both:
         assert (one.bos_token, one.pad_token, one.mask_token) == ("<s>", "</s>", None)
         assert one.chat_template == "{{ messages }}"
     with pytest.raises(EngineError, match="from_transformers"):
@@ -218,8 +219,8 @@ def test_what_one_file_leaves_out_is_a_loss(command: Command, tmp_path: Path) ->
 
 
 def test_live_objects_there_and_back() -> None:
-    encoding = ENCODINGS["cl100k-like"]
-    tokenizer = OWN["cl100k-like"]
+    encoding = small(CL100K)
+    tokenizer = bpe_interop.Tokenizer.from_tiktoken(encoding)
     texts = ["hello world", HOLDS, "日本 123456 don't\n\n  x\t\n", "  \n\n  "]
     there = tokenizer.to_tiktoken()
     file = tokenizer.to_tokenizers()

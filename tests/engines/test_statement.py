@@ -27,10 +27,10 @@ RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
 TEXT = "Hello world"
 
 
-def hub_ids(folder: Path, *texts: str) -> list[int]:
+def hub_ids(folder: Path, text: str, pair: str | None = None) -> list[int]:
     """What tokenizers gives for a text, or a pair of texts, with special tokens."""
     found = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-    ids: list[int] = found.encode(*texts).ids
+    ids: list[int] = found.encode(text, pair).ids
     return ids
 
 

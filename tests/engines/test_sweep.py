@@ -115,7 +115,7 @@ def side(build: Build, name: SideName) -> Side:
     return Side(TokenizerSource(name.label, by_name("huggingface"), {}, None), None, build, name)
 
 
-def letters(a: Callable[[], object] = Letters, **b: str) -> Sides:
+def letters(a: Callable[[], Engine] = Letters, **b: str) -> Sides:
     return Sides(side(a, A), side(partial(Letters, **b), B), (ORDINARY,))
 
 
@@ -306,7 +306,7 @@ def test_documents_outside_the_scope_are_left_out_and_counted(tmp_path: Path) ->
     def wanted(text: str) -> bool:
         return "added" not in text
 
-    settings = {"wanted": wanted, "selection": Selection(max_bytes=150_000)}
+    settings: dict[str, Any] = {"wanted": wanted, "selection": Selection(max_bytes=150_000)}
     report = compare_corpora(letters(changes="z"), [file], **settings)
     counts = report.counts
     assert counts.bytes >= 150_000
@@ -462,7 +462,7 @@ def test_a_limit_and_a_sample_hold_over_runs(tmp_path: Path) -> None:
     whole = compare_corpora(letters(), [file], selection=selection)
     assert whole.counts.bytes >= 200_000
     state = tmp_path / "compared.state"
-    settings = {"selection": selection, "state": state}
+    settings: dict[str, Any] = {"selection": selection, "state": state}
     compare_corpora(letters(), [file], **settings, tick=Stop(2))
     assert compare_corpora(letters(), [file], **settings) == whole
 
@@ -473,17 +473,14 @@ def test_a_state_of_something_else_is_refused(tmp_path: Path) -> None:
     before = state.read_bytes()
     other = write(tmp_path / "b.txt", ["one"])
     sides = Sides(side(Letters, A), side(Letters, SideName("c", "letters", "1")), (ORDINARY,))
-    for attempt, what in (
-        (lambda: compare_corpora(letters(), [other], state=state), "another corpus"),
-        (lambda: compare_corpora(letters(), [file, other], state=state), "another corpus"),
-        (lambda: compare_corpora(sides, [file], state=state), "other tokenizers"),
-        (
-            lambda: compare_corpora(letters(), [file], state=state, selection=Selection(seed=2)),
-            "or settings",
-        ),
+    for compared, corpus, selection, what in (
+        (letters(), [other], Selection(), "another corpus"),
+        (letters(), [file, other], Selection(), "another corpus"),
+        (sides, [file], Selection(), "other tokenizers"),
+        (letters(), [file], Selection(seed=2), "or settings"),
     ):
         with pytest.raises(SourceError, match=what):
-            attempt()
+            compare_corpora(compared, corpus, state=state, selection=selection)
         assert state.read_bytes() == before
     write(file, ["two"])
     with pytest.raises(SourceError, match="another corpus"):

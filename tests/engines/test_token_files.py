@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import Command
 from conftest import FIXTURES
+from in_tokenizers import id_of
 from out_of_order import Shuffled
 from tokenizers import Tokenizer as Engine
 
@@ -174,7 +175,7 @@ def expected_ids(corpus: Path) -> list[list[int]]:
     """By tokenizers, with what ends a document."""
     engine = Engine.from_file(str(GPT2 / "tokenizer.json"))
     engine.encode_special_tokens = True
-    eos = engine.token_to_id(EOS)
+    eos = id_of(engine, EOS)
     return [[*engine.encode(t, add_special_tokens=False).ids, eos] for t in texts_of(corpus)]
 
 

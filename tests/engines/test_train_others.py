@@ -88,7 +88,7 @@ def test_tokenizers_learns_what_it_learns_by_itself(english: str, least: int) ->
 
 
 def test_tokenizers_options_reach_it(english: str) -> None:
-    asked = {"end_of_word_suffix": "</w>", "limit_alphabet": 40, "initial_alphabet": []}
+    asked: Any = {"end_of_word_suffix": "</w>", "limit_alphabet": 40, "initial_alphabet": []}
     found = train(english, vocab_size=200, algorithm="huggingface", pattern="gpt2", options=asked)
     assert found.model.affixes.suffix == b"</w>"
     assert sum(len(token) == 1 for token in found.model.vocab.ids) <= 40

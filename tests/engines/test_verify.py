@@ -30,15 +30,15 @@ from bpe_interop.compare.runs import decode_alone
 from bpe_interop.compare.shrink import shrink
 from bpe_interop.compare.sides import ORDINARY, PARSED, Inside, Mismatch, Own
 from bpe_interop.compare.stress import around_added, fixed
-from bpe_interop.compare.verdict import STAGES, Ran, matters, report_of
+from bpe_interop.compare.verdict import Ran, matters, report_of
 from bpe_interop.compare.words import summary
 from bpe_interop.diff import Difference
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, SourceError, UnstatedError
 from bpe_interop.model import FIELDS, AddedToken, BPEModel
 from bpe_interop.proof.normalizer import normalizer_stage
-from bpe_interop.proof.prove import Proof, prove
-from bpe_interop.proof.stage import Stage, TwoModels
+from bpe_interop.proof.prove import STAGES, Proof, prove
+from bpe_interop.proof.stage import Outcome, Stage, TwoModels
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Lowercase
 
@@ -351,6 +351,8 @@ class Letters:
 
     name = "letters"
     version = "1"
+    parses_special = True
+    applies_template = True
 
     def __init__(self, *, fails: str = "", changes: str = "") -> None:
         self.fails, self.changes = fails, changes
@@ -579,15 +581,17 @@ def test_what_holds_an_added_token_is_outside_of_the_scope_text() -> None:
 
 
 def test_a_field_is_blamed_only_where_no_other_can_be() -> None:
-    def stages(**refuted: str) -> tuple[Stage, ...]:
-        names = ("normalizer", "pre-tokenizer", "core", "lookup", "ids", "added tokens")
-        names += ("special tokens", "sequence template", "decoding")
+    def stages(**refuted: Outcome) -> tuple[Stage, ...]:
+        names = (
+            *("normalizer", "pre-tokenizer", "core", "lookup", "ids", "added tokens"),
+            *("special tokens", "sequence template", "decoding"),
+        )
         return tuple(
             Stage(name, refuted.get(name.replace("-", "_").replace(" ", "_"), "proved"), "")
             for name in names
         )
 
-    def said(fields: str, scope: Scope = "all", **refuted: str) -> list[str]:
+    def said(fields: str, scope: Scope = "all", **refuted: Outcome) -> list[str]:
         differences = [Difference(field, "different", "") for field in fields.split()]
         return list(matters(differences, Proof(scope, "refuted", stages(**refuted))))
 

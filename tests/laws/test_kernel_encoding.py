@@ -25,7 +25,7 @@ from bpe_interop.encode.plan import plan_of
 from bpe_interop.engines import from_model
 from bpe_interop.errors import DecodeError, DisallowedSpecialError, EncodeError, PatternError
 from bpe_interop.formats import by_name
-from bpe_interop.kernel import library, running, set_aside, splitter_of
+from bpe_interop.kernel import SplitTable, library, running, set_aside, splitter_of
 from bpe_interop.kernel.encoder import COUNT, SharedIntegers
 from bpe_interop.model import (
     AddedToken,
@@ -56,7 +56,7 @@ from bpe_interop.text.regex_syntax import Node
 from bpe_interop.text.split import Splitter
 from bpe_interop.text.unicode import LAST
 from bpe_interop.theory import split_tables as tables
-from bpe_interop.theory.automata import machine_of
+from bpe_interop.theory.automata import Machine, machine_of
 from bpe_interop.tokenizer import Tokenizer
 from trust.kernel import pieces
 from trust.kernel.works import compare
@@ -160,7 +160,7 @@ def test_a_wrong_entry_is_found_by_the_proof(source: str, least: int) -> None:
     assert changed > least
 
 
-def letter_of(table: tables.SplitTable, numbers: bytes, number: int) -> int:
+def letter_of(table: SplitTable, numbers: bytes, number: int) -> int:
     code = numbers.index(number)
     page = table.pages[code // tables.PAGE]
     return table.classes[page * tables.PAGE + code % tables.PAGE]
@@ -614,9 +614,9 @@ def test_a_pattern_that_makes_much_work_is_refused_before_it_does(
     source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted, not timed: visits of the automaton, and entries compared while states merge."""
-    machines = []
+    machines: list[Machine] = []
 
-    class Counted(tables.Machine):
+    class Counted(Machine):
         def __init__(self, node: Node) -> None:
             super().__init__(node)
             machines.append(self)
@@ -638,7 +638,8 @@ def test_ids_are_numbers_whatever_holds_them(aside: bool) -> None:
         for ids in held:
             assert encoder.decode_bytes(ids) == bytes(40), type(ids)
         assert encoder.decode(bytes(range(65, 106))) == bytes(range(65, 106)).decode()
-        for ids in ([-1] * 40, [2**32] * 40, [None] * 40, "a" * 40):
+        wrong: list[Any] = [[-1] * 40, [2**32] * 40, [None] * 40, "a" * 40]
+        for ids in wrong:
             with pytest.raises(DecodeError, match="there is no token with the id"):
                 encoder.decode(ids)
 

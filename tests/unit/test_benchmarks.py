@@ -15,11 +15,22 @@ from click.testing import CliRunner
 from benchmarks import __main__ as command
 from benchmarks import page, running, tables
 from benchmarks.corpora import Texts, corpora, documents
+from benchmarks.growth import NAMES
 from benchmarks.made import AbsentDataError, Place
 from benchmarks.memory import watched
 from benchmarks.order import rotated
 from benchmarks.ratios import Spread, over, ratio, slope, spread
-from benchmarks.results import Curve, Point, Run, Sample, SideRun, from_json, held_to, to_json
+from benchmarks.results import (
+    Curve,
+    Point,
+    Run,
+    Sample,
+    SideRun,
+    WorkRun,
+    from_json,
+    held_to,
+    to_json,
+)
 from benchmarks.running import run_work, selected
 from benchmarks.sides.growing import write_corpus, write_ranks
 from benchmarks.sides.training import Extrapolated, count_pairs, extrapolated, merge_pair
@@ -92,11 +103,11 @@ def test_works_are_chosen_by_name_or_group() -> None:
 
 
 def test_curves_are_chosen_too() -> None:
-    every = (command.WORKS, command.NAMES)
+    every = (command.WORKS, NAMES)
     assert command.chosen((), None) == command.chosen((), True) == every
     assert command.chosen((), False) == (command.WORKS, ())
     assert command.chosen(("text",), None) == ((), ("text",))
-    assert command.chosen(("growth",), None) == ((), command.NAMES)
+    assert command.chosen(("growth",), None) == ((), NAMES)
     works, curves = command.chosen(("import", "corpus"), None)
     assert ([work.name for work in works], curves) == (["import"], ("corpus",))
 
@@ -307,7 +318,7 @@ def run() -> Run:
     found = Run("2026-01-01", "abc123", False, {"CPU": "a fast one"}, {"tiktoken": "1.0"})
     limits = [held_to(work, limit, sides) for limit in work.limits]
     found.works.append(
-        page.WorkRun("load", "load", work.title, "call", 2, [*sides.values()], limits, why=work.why)
+        WorkRun("load", "load", work.title, "call", 2, [*sides.values()], limits, why=work.why)
     )
     points = [Point(1000, 0.5, 2**20), Point(2000, 1.0, 2**21)]
     found.growth.append(Curve("vocabulary", "By size", "tokens", {"load": points}, {"load": 1.0}))

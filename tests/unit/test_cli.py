@@ -16,10 +16,10 @@ from typing import Any
 
 import click
 import pytest
-import tiktoken
 import tokenizers
 from command_line import Command
 from conftest import Data
+from tiktoken_encodings import reference
 
 from bpe_interop.cli import cli
 
@@ -35,22 +35,6 @@ HUB = TOKENIZERS / "cl100k-tiny" / "huggingface"
 def run(command: Command) -> Command:
     """The command line."""
     return command
-
-
-def reference(folder: Path = RANKS) -> tiktoken.Encoding:
-    """The fixture in tiktoken itself."""
-    import base64
-
-    name = next(path for path in folder.iterdir() if path.suffix == ".tiktoken")
-    stated = json.loads((folder / f"{name.name}.json").read_text("utf-8"))
-    lines = name.read_bytes().split()
-    ranks = {base64.b64decode(a): int(b) for a, b in zip(lines[::2], lines[1::2], strict=True)}
-    return tiktoken.Encoding(
-        "tiny",
-        pat_str=stated["pat_str"],
-        mergeable_ranks=ranks,
-        special_tokens=stated["special_tokens"],
-    )
 
 
 # encode and decode.
@@ -73,7 +57,7 @@ def test_encode_strips_nothing_and_decode_gives_it_back(run: Command, text: str)
     encoded = run("encode", RANKS, stdin=text.encode())
     ids = [int(word) for word in encoded.raw.split()]
     assert (encoded.code, encoded.err) == (0, "")
-    assert ids == reference().encode_ordinary(text)
+    assert ids == reference(RANKS).encode_ordinary(text)
     assert run("decode", RANKS, stdin=encoded.raw).raw == text.encode()
     assert run("encode", RANKS, "--", text).raw == encoded.raw
 
@@ -82,22 +66,22 @@ def test_lines_are_cut_at_lf_only(run: Command) -> None:
     data = "a\r\nb\x0bc\x85d\u2028e\n\nf\rg".encode()
     encoded = run("encode", RANKS, "--lines", stdin=data)
     rows = [[int(word) for word in row.split()] for row in encoded.out.splitlines()]
-    assert rows == [reference().encode_ordinary(each) for each in data.decode().split("\n")]
+    assert rows == [reference(RANKS).encode_ordinary(each) for each in data.decode().split("\n")]
     assert run("decode", RANKS, "--lines", stdin=encoded.raw).raw == data + b"\n"
     assert run("encode", RANKS, "--lines", stdin=data + b"\n").raw == encoded.raw
 
 
 def test_json_of_ids_and_texts(run: Command) -> None:
-    ids = reference().encode_ordinary("hi \ud83d\udc4b\x07")
+    ids = reference(RANKS).encode_ordinary("hi \ud83d\udc4b\x07")
     assert json.loads(run("encode", RANKS, "hi 👋\x07", "--json").raw) == ids
     assert json.loads(run("encode", RANKS, "--lines", "--json", stdin=b"a\nb\n").raw) == [
-        reference().encode_ordinary("a"),
-        reference().encode_ordinary("b"),
+        reference(RANKS).encode_ordinary("a"),
+        reference(RANKS).encode_ordinary("b"),
     ]
     assert json.loads(run("decode", RANKS, str(ids), "--json").raw) == "hi 👋\x07"
     assert json.loads(run("decode", RANKS, "--lines", "--json", stdin=b"64\n65 66\n").raw) == [
-        reference().decode([64]),
-        reference().decode([65, 66]),
+        reference(RANKS).decode([64]),
+        reference(RANKS).decode([65, 66]),
     ]
 
 
@@ -108,7 +92,7 @@ def test_special_tokens_are_an_error_text_or_parsed(run: Command) -> None:
     assert refused.raw == b""
     assert "--special parse" in refused.err
     assert "disallowed_special" not in refused.err
-    own = reference()
+    own = reference(RANKS)
     for special, ids in (
         ("text", own.encode_ordinary(text)),
         ("parse", own.encode(text, allowed_special="all")),
@@ -151,7 +135,7 @@ def test_input_that_is_not_utf8_is_refused(run: Command) -> None:
 
 
 def test_bytes_that_are_not_utf8_decode_to_the_replacement_character(run: Command) -> None:
-    number = reference().encode_single_token(b"\xff")
+    number = reference(RANKS).encode_single_token(b"\xff")
     assert run("decode", RANKS, number).out == "\ufffd"
 
 
@@ -189,7 +173,7 @@ def test_a_closed_pipe_ends_quietly() -> None:
         process.stdin.write(b"hello\n")
         process.stdin.flush()
         assert process.stdout.readline().split() == [
-            str(number).encode() for number in reference().encode_ordinary("hello")
+            str(number).encode() for number in reference(RANKS).encode_ordinary("hello")
         ], "a line is answered before the next one comes"
         process.stdout.close()
         process.stdin.write(b"hello\n")

@@ -86,8 +86,8 @@ def test_symbols_that_are_replaced_before_merging_never_merge(seed: int) -> None
         systems = [
             System(rule, tokens, base=base) for rule, base in zip((a, b), bases, strict=True)
         ]
-        runs = [runner_with(rule, base) for rule, base in zip((a, b), bases, strict=True)]
-        check(decide(*systems), *runs, strings("abc", 6))
+        one, two = (runner_with(rule, base) for rule, base in zip((a, b), bases, strict=True))
+        check(decide(*systems), one, two, strings("abc", 6))
 
 
 @pytest.mark.long
@@ -230,11 +230,12 @@ def test_contents_of_very_many_tokens_are_left_unseen() -> None:
     lengths = [0]
     tokens = [b"a", b"aa"]
     one = System(PairList(((b"a", b"a"),)), tokens, "char", tokens)
-    found = decide(
-        one,
-        System(PairList(()), tokens, "char", tokens),
-        ok=lambda content: bool(lengths.append(len(content))),
-    )
+
+    def noted(content: bytes) -> bool:
+        lengths.append(len(content))
+        return False
+
+    found = decide(one, System(PairList(()), tokens, "char", tokens), ok=noted)
     assert found.verdict == "undecided"
     assert max(lengths) <= 128
 

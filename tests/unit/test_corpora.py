@@ -9,7 +9,9 @@ import os
 import sys
 import threading
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pyarrow.parquet
@@ -33,7 +35,7 @@ from bpe_interop.corpora import (
 from bpe_interop.errors import EngineMissingError, SourceError, by_extra
 
 
-def read(corpus: str | Path, **settings: object) -> list[Document]:
+def read(corpus: str | Path, **settings: Any) -> list[Document]:
     [file] = find_files([corpus])
     return list(read_documents(file, **settings))
 
@@ -218,7 +220,7 @@ def test_a_line_that_cannot_be_held_is_refused(
 # Parquet.
 
 
-def write_parquet(path: Path, values: object, kind: object = None, **settings: object) -> Path:
+def write_parquet(path: Path, values: Any, kind: Any = None, **settings: Any) -> Path:
     table = pyarrow.table({"text": pyarrow.array(values, type=kind), "n": range(len(values))})
     pyarrow.parquet.write_table(table, path, **settings)
     return path
@@ -286,7 +288,9 @@ def zstd(data: bytes) -> bytes:
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstd])
 @pytest.mark.parametrize("suffix", ["", ".txt", ".gz", ".zst"])
-def test_compressed_files_are_told_by_content(tmp_path: Path, compress, suffix: str) -> None:
+def test_compressed_files_are_told_by_content(
+    tmp_path: Path, compress: Callable[[bytes], bytes], suffix: str
+) -> None:
     content = "".join(f"line {n}\n" for n in range(10_000))
     half = len(content) // 2
     parts = compress(content[:half].encode()) + compress(content[half:].encode())
@@ -306,7 +310,7 @@ def test_compressed_jsonl_keeps_its_kind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstd])
-def test_a_damaged_file_is_named(tmp_path: Path, compress) -> None:
+def test_a_damaged_file_is_named(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
     good = compress(os.urandom(5_000).hex().encode())
     flipped = good[:2_000] + bytes(b ^ 0x55 for b in good[2_000:2_100]) + good[2_100:]
     for name, content in (("cut", good[:-20]), ("flipped", flipped), ("more", good + b"junk")):
@@ -440,7 +444,7 @@ def corpus(tmp_path: Path) -> list[Path]:
     ]
 
 
-def chosen(corpus: list[Path], **settings: object) -> list[str]:
+def chosen(corpus: list[Path], **settings: Any) -> list[str]:
     selection = Selection(**settings)
     return [document.text for _, document in select(find_files(corpus), selection)]
 
@@ -490,7 +494,7 @@ def test_bytes_are_limited(corpus: list[Path]) -> None:
         ({"max_bytes": 0}, "nothing would be read"),
     ],
 )
-def test_a_selection_that_makes_no_sense(settings: dict[str, float], what: str) -> None:
+def test_a_selection_that_makes_no_sense(settings: dict[str, Any], what: str) -> None:
     with pytest.raises(SourceError, match=what):
         Selection(**settings)
 

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from functools import reduce
 from itertools import pairwise
 from operator import add
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -137,8 +138,9 @@ def test_a_label_tells_tokenizers_apart_only_where_nothing_else_does() -> None:
     assert (CorpusReport(A, B, SCOPES) + moved).a.label == "a"
     with pytest.raises(SourceError):
         CorpusReport(replace(A, digest=""), B, SCOPES) + replace(moved, a=SideName("x", *"ab"))
+    number: Any = 1
     with pytest.raises(TypeError):
-        moved + 1
+        moved + number
 
 
 def source(digest: str, size: int, *, plain: bool = True, line: int = 1) -> Source:
@@ -237,4 +239,6 @@ def test_a_missing_key_is_an_error() -> None:
 
 
 def test_adding_is_what_sum_does() -> None:
-    assert reduce(add, [REPORT] * 3).counts == sum([REPORT] * 3).counts == Counts(9, 90)
+    whole = sum([REPORT] * 3)
+    assert isinstance(whole, CorpusReport)
+    assert reduce(add, [REPORT] * 3).counts == whole.counts == Counts(9, 90)

@@ -498,7 +498,7 @@ def test_what_is_compared_stays_as_it_is() -> None:
     assert canonical(suffixed).unreachable == alone
 
 
-TEMPLATE = SequenceTemplate((TemplateToken("a", (0,)), TemplateText(0)), (TemplateText(0),))
+TEMPLATE = SequenceTemplate((TemplateToken("a", (0,)), TemplateText("A")), (TemplateText("A"),))
 ALIKE: dict[str, tuple[BPEModel, BPEModel]] = {
     "scores that one side has": (
         replace(CHARS, vocab=Vocab(IDS, {}, {3: -1.0, 4: -2.0})),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 import tiktoken
@@ -271,7 +272,8 @@ def test_a_merge_with_the_unknown_token_is_refused() -> None:
     [("pretokenizer", "pattern"), ("normalizer", "normalizer"), ("added", "special tokens")],
 )
 def test_what_is_not_stated_is_asked_for(field: str, says: str) -> None:
-    model = replace(BASE, **{field: None})
+    unsaid: dict[str, Any] = {field: None}
+    model = replace(BASE, **unsaid)
     for call in (Encoder(model).encode, Encoder(model).encode_with_offsets):
         with pytest.raises(UnstatedError, match=rf"(?s){says}.*--preset"):
             call("a", "all")
@@ -384,8 +386,8 @@ def test_long_pretokens_are_cut_only_where_nothing_merges() -> None:
         own = Encoder(model_of(encoding))
         crossing += sum(1 for t in tokens if len(t) > 1 and t[0] & 0xC0 == 0x80)
         for _ in range(40):
-            text = "".join(rng.choices(letters, k=rng.randrange(5, 40)))
-            assert own.encode(text) == encoding.encode_ordinary(text)
+            drawn = "".join(rng.choices(letters, k=rng.randrange(5, 40)))
+            assert own.encode(drawn) == encoding.encode_ordinary(drawn)
     assert crossing > 500
 
 

@@ -15,6 +15,7 @@ import sentencepiece
 import tokenizers
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from random_models import random_model, random_model_text
 
 from bpe_interop.compare.assumptions import assumptions
 from bpe_interop.diff import diff
@@ -41,7 +42,6 @@ from bpe_interop.steps import (
     UnicodeScripts,
     Words,
 )
-from tests.random_models import random_model, random_model_text
 from trust.verdicts.documents import precompiled, random_document, random_splitter
 from trust.verdicts.texts import texts_for
 

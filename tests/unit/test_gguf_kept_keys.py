@@ -17,6 +17,7 @@ from bpe_interop.formats.huggingface.read import load as load_huggingface
 from bpe_interop.formats.huggingface.write import dump as dump_huggingface
 from bpe_interop.model import BPEModel
 from fixtures import gguf_models as made
+from fixtures.file_formats import TO_CHAR
 
 SOURCE = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir()).read_bytes()
 KEY = "tokenizer.ggml.further"
@@ -103,7 +104,7 @@ def test_a_list_of_names_of_another_order_is_kept() -> None:
 
 def test_a_key_that_this_kind_does_not_read_is_kept() -> None:
     """llama.cpp's converter writes it into files of GPT-2's kind too."""
-    letters = [made.TO_CHAR[byte] for byte in range(256)]
+    letters = [TO_CHAR[byte] for byte in range(256)]
     key = "tokenizer.ggml.add_space_prefix"
     more: made.Keys = {key: (made.BOOL, False)}
     file = made.by_merges(letters, [made.NORMAL] * 256, [], "gpt-2", more)

@@ -14,8 +14,9 @@ from bpe_interop.formats.gguf.head import HeadBytes, parse_head, read_head
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.write import without_tensors
 from fixtures import gguf_models as made
+from fixtures.file_formats import TO_CHAR
 
-SPELLED = [made.TO_CHAR[byte] for byte in range(256)]
+SPELLED = [TO_CHAR[byte] for byte in range(256)]
 
 
 def test_a_product_that_is_no_token_is_an_error() -> None:

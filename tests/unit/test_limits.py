@@ -186,7 +186,7 @@ def test_nothing_is_read_of_a_file_that_says_it_is_too_large(tmp_path: Path, nam
 
 
 def test_half_open_connections_do_not_stop_the_page() -> None:
-    command = [sys.executable, "-m", "bpe_interop", "view", HUB, "--serve", "--port", "0"]
+    command = [sys.executable, "-m", "bpe_interop", "view", str(HUB), "--serve", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as server:
         try:
             assert server.stdout

@@ -15,6 +15,7 @@ from bpe_interop import convert, load
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import LossyConversionError
 from fixtures import gguf_models as made
+from fixtures.file_formats import TO_CHAR
 
 CONTENTS = [bytes([byte]) for byte in range(256) if byte != 0x8C]
 CONTENTS += [b"\xef\xbc", b"\xef\xbc\x8c", b"ab"]
@@ -70,7 +71,7 @@ def test_of_a_gguf_file_the_text_shows_that_its_neighbours_merge(
     tmp_path: Path, command: Command
 ) -> None:
     """llama.cpp leaves a byte without a token out after merging, tokenizers before."""
-    spelled = [made.TO_CHAR[byte] for byte in range(256) if byte]
+    spelled = [TO_CHAR[byte] for byte in range(256) if byte]
     tokens = [*spelled, "!!", "<|endoftext|>"]
     types = [made.NORMAL] * 256 + [made.CONTROL]
     named = {"tokenizer.ggml.eos_token_id": (made.UINT32, 256)}

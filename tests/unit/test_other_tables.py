@@ -30,7 +30,7 @@ def by_tokenizers(pattern: str, *merges: str) -> BPEModel:
     """What :func:`by_regex` gives, but cut by tokenizers."""
     files = by_name("huggingface").dump(by_regex("(?:a|[^a])", *merges))
     data = files["tokenizer.json"].replace(b"(?:a|[^a])", pattern.replace("\\", "\\\\").encode())
-    return by_name("huggingface").load(files | {"tokenizer.json": data})
+    return by_name("huggingface").load({**files, "tokenizer.json": data})
 
 
 def test_the_engines_differ() -> None:

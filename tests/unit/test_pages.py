@@ -343,7 +343,9 @@ def test_markdown_is_made_of_what_it_should_be(reports: Reports, kind: str) -> N
     text = pages.to_markdown(reports[kind])
     found = read_markdown(text)
     assert "\r" not in text
-    stages = next((table for table in found.tables if table[0][1] == "stage"), [[]])
+    stages: list[list[str]] = next(
+        (table for table in found.tables if table[0][1] == "stage"), [[]]
+    )
     assert len(stages) - 1 == len(reports[kind].stages)
     shown = any(stage.witness is not None for stage in reports[kind].stages)
     assert ("a text" in stages[0]) == shown

@@ -30,7 +30,7 @@ from bpe_interop.errors import SourceError
 def read_by_parts(corpus: list[Path], size: int, selection: Selection) -> list[tuple[str, int]]:
     """Texts and lines, each part read by a reader of its own."""
     found: list[tuple[str, int]] = []
-    before = {}
+    before: dict[int, int] = {}
     for part in cut(find_files(corpus), size):
         reader = PartReader(part)
         first = before.get(part.file_number, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sentencepiece
@@ -123,7 +124,7 @@ def test_the_file_travels_with_its_contents(
 def test_what_is_said_twice_and_otherwise_is_an_error(
     saved: tuple[Path, tokenizers.ByteLevelBPETokenizer],
     preset: Path,
-    said: dict[str, str],
+    said: dict[str, Any],
     named: str,
 ) -> None:
     preset.write_text(json.dumps(ALL), "utf-8")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,7 @@ def test_convert_counts_to_the_totals_that_it_said(
     assert [name for name, _, _ in noted.stages] == [
         *("the source in tokenizers", "what was written in tiktoken", "proving"),
     ]
+    assert done.report is not None
     checked = [each.texts for each in done.report.checks]
     assert [(total, count) for _, total, count in noted.stages[:2]] == [(n, n) for n in checked]
 
@@ -137,14 +140,21 @@ def test_without_a_terminal_a_long_run_says_now_and_then_how_far_it_is(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     spoken = threading.Event()
+
+    def tell(line: str) -> None:
+        print(line, file=sys.stderr)
+        spoken.set()
+
     monkeypatch.setattr(module, "BEAT", 0.01)
-    monkeypatch.setattr(module, "tell", lambda line: (print(line, file=sys.stderr), spoken.set()))
+    monkeypatch.setattr(module, "tell", tell)
     with progress("checking") as tick:
-        for step in (
-            lambda: (tick.begin("the source in tokenizers", 1200), tick(300)),
-            lambda: tick.watch(Step(2, 50, 100, 400, 2.0)),
-            lambda: tick.watch(Progress(2, 50, 100, 400, 2.0)),
-        ):
+        tick.begin("the source in tokenizers", 1200)
+        steps: list[Callable[[], None]] = [
+            partial(tick, 300),
+            partial(tick.watch, Step(2, 50, 100, 400, 2.0)),
+            partial(tick.watch, Progress(2, 50, 100, 400, 2.0)),
+        ]
+        for step in steps:
             step()
             for _ in range(2):  # the first line may have been made before
                 spoken.clear()

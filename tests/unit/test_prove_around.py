@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from small_documents import Json, Side, document
@@ -49,6 +50,7 @@ def test_templates_are_compared(one: tuple[str, str], other: tuple[str, str], ou
 @pytest.mark.parametrize("field", ["added", "sequence_template"])
 def test_what_one_side_does_not_say_is_not_proved(field: str) -> None:
     said = placed("xA", "xAB").model
-    unsaid = replace(said, **{field: None})
+    nothing: dict[str, Any] = {field: None}
+    unsaid = replace(said, **nothing)
     assert prove(said, unsaid).outcome == "unknown"
     assert prove(unsaid, said).outcome == "unknown"

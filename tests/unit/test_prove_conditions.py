@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from typing import Any
 
 import pytest
 import regex
@@ -52,7 +53,7 @@ _SUFFIX_FIELD = 24
 
 SURFACE = Replace("<unk>", " \u2047 ")
 
-UNSAID: dict[str, None] = {"pretokenizer": None}
+UNSAID: dict[str, Any] = {"pretokenizer": None}
 
 
 STAGES: dict[str, Callable[[TwoModels], Stage]] = {

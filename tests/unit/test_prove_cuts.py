@@ -26,7 +26,11 @@ TRAILING = translate(Pattern(CL100K_TRAILING, "fancy-regex"), "oniguruma").sourc
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 BYTE_LEVEL |= {"use_regex": False}
 PREFIXED = BYTE_LEVEL | {"add_prefix_space": True}
-METASPACE = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"}
+METASPACE: dict[str, Any] = {
+    "type": "Metaspace",
+    "replacement": "\u2581",
+    "prepend_scheme": "always",
+}
 METASPACE |= {"split": False}
 REMOVED = {"type": "Split", "pattern": {"String": "\n\t"}, "behavior": "Removed", "invert": False}
 

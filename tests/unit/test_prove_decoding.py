@@ -300,8 +300,10 @@ def test_what_the_unknown_piece_becomes_counts_where_a_text_gives_it(fallback: b
     one = pieces_of(listed, fallback=fallback)
     other = with_field(one, TRAINER, UNK_SURFACE, b"?")
     engines = [sentencepiece.SentencePieceProcessor(model_proto=data) for data in (one, other)]
-    sides = [by_name("sentencepiece").load({"tokenizer.model": data}) for data in (one, other)]
-    proof = prove(*sides, "all")
+    a, b = sides = [
+        by_name("sentencepiece").load({"tokenizer.model": data}) for data in (one, other)
+    ]
+    proof = prove(a, b, "all")
     assert (proof.outcome, proof.stage) == ("refuted", "decoding")
     [text] = [stage.witness for stage in proof.stages if stage.name == "decoding"]
     assert text is not None
@@ -309,8 +311,8 @@ def test_what_the_unknown_piece_becomes_counts_where_a_text_gives_it(fallback: b
     assert 0 in ids
     assert engines[0].decode(ids) != engines[1].decode(ids)
     assert [Encoder(side).decode(ids) for side in sides] == [e.decode(ids) for e in engines]
-    assert parity(*map(Tokenizer, sides), proof=False).verdict == "different"
-    assert prove(*sides, "ordinary").outcome == ("proved" if fallback else "refuted")
+    assert parity(Tokenizer(a), Tokenizer(b), proof=False).verdict == "different"
+    assert prove(a, b, "ordinary").outcome == ("proved" if fallback else "refuted")
     missing = engines[0].encode("z")
     assert (0 in missing) is not fallback
     assert (engines[0].decode(missing) == engines[1].decode(missing)) is fallback

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from small_documents import Json, Side, document
@@ -156,7 +156,7 @@ def test_a_pair_is_proved_where_no_text_differs_in_tokenizers(case: str) -> None
 
 def test_where_one_side_has_no_ids_at_all_nothing_is_proved() -> None:
     """Missing symbols are an error, and one side alone has the bytes of one."""
-    settings = {"byte_fallback": True, "unk_token": "<none>"}
+    settings: dict[str, Any] = {"byte_fallback": True, "unk_token": "<none>"}
     one = Side(document(numbered("a", "b", *BYTES[:0x80]), **settings))
     two = Side(document(numbered("a", "b", *BYTES[:0x7F]), **settings))
     assert one.ids("\x7f", "text") is not None

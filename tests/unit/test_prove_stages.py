@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Command
@@ -40,7 +41,8 @@ def refuted(one: Side, two: Side, name: str, text: str, scope: Scope = "all") ->
 
 def unsaid(side: Side, field: str, name: str) -> None:
     """Where one side does not say it, nothing is known of the stage."""
-    other = replace(side.model, **{field: None})
+    nothing: dict[str, Any] = {field: None}
+    other = replace(side.model, **nothing)
     for pair in ((side.model, other), (other, side.model), (other, other)):
         assert stage(prove(*pair), name)[0] == "unknown"
     assert stage(prove(side.model, side.model), name)[0] == "proved"
@@ -89,7 +91,7 @@ def test_what_is_not_said_is_not_compared(field: str, name: str) -> None:
 # Merging.
 
 
-def merging(**settings: object) -> Side:
+def merging(**settings: Any) -> Side:
     merges = [["a", "b"], ["b", "c"]]
     return Side(document(VOCAB | MERGES, merges=merges, **settings))
 

@@ -68,7 +68,7 @@ def test_each_condition_is_asked() -> None:
         pieces("cd").model(),
         pieces("c", fallback=False).model(),
         replace(usual, lookup_first=True),
-        replace(usual, affixes=Affixes(suffix="x")),
+        replace(usual, affixes=Affixes(suffix=b"x")),
         replace(usual, vocab=Vocab(usual.vocab.ids, kinds, usual.vocab.scores)),
         replace(
             usual,

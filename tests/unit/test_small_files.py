@@ -66,8 +66,6 @@ class Counted:
         Counted.compared += 1
         return isinstance(other, Counted) and other.char == self.char
 
-    __hash__ = None
-
 
 @pytest.mark.parametrize(("one", "two"), [("ab", "ba"), ("aa", "aa"), ("aab", "aaa")])
 def test_long_texts_are_compared_in_linear_steps(one: str, two: str) -> None:

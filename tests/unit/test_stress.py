@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -200,7 +201,7 @@ def mutated_id(model: BPEModel) -> BPEModel:
     return replace(model, vocab=replace(model.vocab, ids=ids))
 
 
-def flagged(**flags: bool) -> Callable[[BPEModel], BPEModel]:
+def flagged(**flags: Any) -> Callable[[BPEModel], BPEModel]:
     def change(model: BPEModel) -> BPEModel:
         added: tuple[AddedToken, ...] = model.added or ()
         return replace(model, added=(replace(added[0], **flags), *added[1:]))

@@ -22,7 +22,8 @@ import tiktoken.load
 import tiktoken.model
 import tiktoken.registry
 from conftest import Data
-from test_tokenizer import CL100K, GPT2, outcome
+from test_tokenizer import outcome
+from tiktoken_encodings import CL100K, GPT2
 
 from bpe_interop import tiktoken as ours
 from bpe_interop.engines.tiktoken import cached

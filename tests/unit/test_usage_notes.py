@@ -16,6 +16,7 @@ import pytest
 import tiktoken
 from command_line import Command
 from conftest import FIXTURES
+from in_tokenizers import id_of
 from tokenizers import Tokenizer
 
 from bpe_interop import load
@@ -72,7 +73,7 @@ def test_an_id_of_a_template_that_is_another_tokens(tmp_path: Path, command: Com
     shown = command("inspect", source)
     assert f'\ntemplate    "{text}" + text A\n' in shown.out
     assert f'places the id 7, which is "{text}" here' in shown.out
-    right = changed(tmp_path, post_processor=placing(engine.token_to_id(END)))
+    right = changed(tmp_path, post_processor=placing(id_of(engine, END)))
     assert "places the id" not in command("inspect", right).out
 
 
