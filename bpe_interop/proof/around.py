@@ -69,7 +69,7 @@ def _compared(
     right: set[AddedToken],
     every: tuple[list[AddedToken], list[AddedToken]],
 ) -> Stage:
-    """Other tokens, or the same with other flags; refuted by a text, if one shows it."""
+    """A stage of other tokens, or the same with other flags: refuted, if a text shows it."""
     only = sorted(left ^ right, key=_by_length)
     differing_texts = {token.text for token in only}
     # Of both kinds: what is special on one side only may stand on both.
@@ -121,11 +121,9 @@ def left_to_chance(model: BPEModel) -> str:
 
 
 def _hidden(pair: TwoModels, tokens: tuple[list[AddedToken], list[AddedToken]]) -> Stage | None:
-    """Whether special tokens of one side only may hide added tokens that are not special.
-
-    tokenizers passes over a special token that is to be text, but not over what overlaps it
-    (Theorem 19).
-    """
+    """A stage, where special tokens of one side only may hide added tokens that are not special."""
+    # Theorem 19: tokenizers skips each match of a special token that is to be text, and goes on
+    # after it, so what begins inside is not found.
     left, right = (
         {_form(model, token): token for token in each}
         for model, each in zip((pair.a, pair.b), tokens, strict=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, islice
 
+from ..diff import difference
 from ..encode.pretoken import byte_ids
 from ..memo import Memo
 from ..merging.canonical import canonical
@@ -31,13 +32,14 @@ def core_stage(pair: TwoModels) -> Stage:
     a, b = pair.a, pair.b
     if all(getattr(a, field) == getattr(b, field) for field in _MERGING):
         return Stage(_NAME, "proved", "the same vocabulary and merges")
+    # Theorem 28.
     left, right = without_unused_characters(a), without_unused_characters(b)
     if left is not a or right is not b:
         return core_stage(TwoModels(left, right, pair.scope))
     if a.alphabet != b.alphabet or a.affixes != b.affixes:
         return pair.tried(_NAME, "merging starts from other symbols", pair.token_texts())
     # Where every byte of UTF-8 has a token, nothing falls back.
-    fallback = pair.difference("fallback")
+    fallback = difference(pair.a, pair.b, "fallback")
     if fallback is not None and not (has_utf8_bytes(a) and has_utf8_bytes(b)):
         why = f"other rules for symbols without a token: {fallback.how}"
         return pair.tried(_NAME, why, chain(single_characters(), pair.token_texts()))
@@ -84,7 +86,8 @@ def _decision(pair: TwoModels, shows: Callable[[bytes], bool]) -> Decision:
     never = holds if frozen else None
     ours, theirs = unused(a), unused(b)
     if ours == theirs:
-        # UNUSED tokens are merged like others, and both sides split them alike in the end.
+        # Theorem 24: equal UNUSED tokens with equal splits are split alike in the end, so they are
+        # compared as ordinary ones.
         utf8 = _whole_characters(a) and _whole_characters(b)
         return decide(system_of(a), system_of(b), ok=shows, never=never, utf8=utf8)
     if not theirs:
@@ -102,9 +105,10 @@ def _whole_characters(model: BPEModel) -> bool:
 def _characters_of_other_bytes(a: BPEModel, b: BPEModel) -> Iterator[str]:
     """The characters that may become the tokens of their bytes on one side only.
 
-    Both sides have the same single symbols. A missing symbol is one character, and becomes bytes
-    where all of them have tokens; affixes are bytes of it too.
+    Both sides have the same single symbols.
     """
+    # A missing symbol is one character, and becomes bytes where all of them have tokens; affixes
+    # are bytes of it too.
     if not (a.fallback.byte_fallback and b.fallback.byte_fallback):
         return
     ours, theirs = ({*byte_ids(model)} for model in (a, b))
@@ -122,12 +126,9 @@ def _characters_of_other_bytes(a: BPEModel, b: BPEModel) -> Iterator[str]:
 
 
 def _other_user_defined(pair: TwoModels) -> str:
-    """Why the two may not cut out the same user-defined tokens, if so.
-
-    They do if these are the same. Or all of them are added tokens of the other side, found in
-    the same normalized text, or before it is normalized where that is all one, and nothing else
-    is looked for there. A single character that nothing merges with is cut out by itself.
-    """
+    """Why the two may not cut out the same user-defined tokens, if so."""
+    # Theorem 24: they do if these are the same, or if all of them are added tokens of the other
+    # side, nothing else is looked for in the normalized text, and nothing splits it.
     a, b = pair.a, pair.b
     left, right = _frozen(a), _frozen(b)
     added_a, added_b = (_found_first(model) for model in (a, b))
@@ -136,6 +137,7 @@ def _other_user_defined(pair: TwoModels) -> str:
     if left != right and not placed:
         text = min(left ^ right)
         return f"{show(text)} is a user-defined token on one side only"
+    # A single character that neither side merges with anything is cut out by itself.
     singles = {t for t in {*user_defined(a)} ^ {*user_defined(b)} if len(t) == 1}
     if placed:
         singles -= {text for text, _ in added_a or ()}
@@ -154,17 +156,17 @@ def _frozen(model: BPEModel) -> set[str]:
 def _found_first(model: BPEModel) -> set[tuple[str, int]] | None:
     """All that is found in the normalized text: user-defined tokens, added ones that are alike.
 
-    Added tokens that are found before the normalizer are among them where it is all one.
     None where there is more to it: a token that added ones cannot stand for, or with flags.
     """
-    held, plain = found_as_added(model), [t for t in model.added or () if not t.special]
-    added = {(token.text, token.id) for token in held}
+    as_added, plain = found_as_added(model), [t for t in model.added or () if not t.special]
+    added = {(token.text, token.id) for token in as_added}
     texts = {text for text, _ in added}
     if not _frozen(model) <= texts:
         return None
     steps = plain_normalizer(model.normalizer or ())
     late = [replace(token, normalized=True) for token in plain]
-    either = same_in_one_pass(steps, [*plain, *held]) and same_in_one_pass(steps, late)
+    # Theorem 18: whether they may as well be found before the normalizer.
+    either = same_in_one_pass(steps, [*plain, *as_added]) and same_in_one_pass(steps, late)
     for token in model.added or ():
         if token.normalized and (token.special or token.looks_around):
             return None
@@ -183,6 +185,7 @@ def _other_unused(a: BPEModel, b: BPEModel) -> str:
         return "" if other is None else f"the unused {show(other)} is split otherwise"
     if ours and theirs:
         return "other unused tokens"
+    # Theorem 23 asks that the other side builds none of them.
     tokens, other_model = (ours, b) if ours else (theirs, a)
     built = canonical(other_model).splits
     for token in tokens:

@@ -45,7 +45,7 @@ def decoding_stage(pair: TwoModels) -> Stage:
     if a is None or b is None:
         return Stage(_NAME, "unknown", f"{unstated_side(pair, 'decoder')} how ids become text")
     left, right = Encoder(pair.a), Encoder(pair.b)
-    # What ids are whatever the steps do is in their meanings.
+    # What ids become whatever the steps do (Verbatim) is in their meanings.
     (_, steps_a), (_, steps_b) = verbatim_of(a), verbatim_of(b)
     equal = tuple(steps_a) == tuple(steps_b)
     if not equal and _differ_in_unknown(steps_a, steps_b):
@@ -54,10 +54,13 @@ def decoding_stage(pair: TwoModels) -> Stage:
     if not equal and not joined:
         return _other_steps(pair, steps_a, steps_b)
     if joined and pair.a.alphabet == pair.b.alphabet == "byte":
+        # Of two large vocabularies, only these ids need be looked at.
         asked = _perhaps_differing(pair)
         one, two = left.meanings_of(a, asked), right.meanings_of(b, asked)
     else:
         one, two = left.meanings(a), right.meanings(b)
+    # Theorem 20: equal steps decode alike where what they see of each id that a text can get is
+    # the same.
     differing = [n for n in one.keys() | two.keys() if one.get(n) != two.get(n)]
     differing = _possible(pair, {*differing, *_by_chance(pair)})
     if differing:
@@ -88,16 +91,17 @@ def _differ_in_unknown(a: Sequence[DecoderStep], b: Sequence[DecoderStep]) -> bo
 
 def _other_unknown(pair: TwoModels, one: Meanings, two: Meanings) -> Stage:
     """Two steps that join pieces alike, and write another text for the unknown one."""
-    pieces = one.keys() | two.keys()
-    differing = [n for n in pieces if one.get(n) != two.get(n) or _is_unknown(one.get(n))]
+    # Theorem 20: they do the same if no text gets the unknown id.
+    differing = []
+    for number in one.keys() | two.keys():
+        meaning = one.get(number)
+        unknown = isinstance(meaning, tuple) and meaning[1] == "unknown"
+        if unknown or meaning != two.get(number):
+            differing.append(number)
     differing = _possible(pair, {*differing, *_by_chance(pair)})
     if differing:
         return _tried(pair, differing, one, two)
     return Stage(_NAME, "proved", "the same steps but for the unknown token, which no text gives")
-
-
-def _is_unknown(meaning: Meaning | None) -> bool:
-    return isinstance(meaning, tuple) and meaning[1] == "unknown"
 
 
 def _other_steps(pair: TwoModels, a: Sequence[DecoderStep], b: Sequence[DecoderStep]) -> Stage:
@@ -216,21 +220,20 @@ def _texts_of(pair: TwoModels, some: Sequence[int]) -> Iterator[str]:
 
 
 def _is_undone_by(model: BPEModel, steps: Sequence[DecoderStep]) -> bool:
-    """Whether steps join a model's pieces as SentencePiece does, if each is spelled alike.
-
-    What is replaced is replaced in each token, before they are joined; byte tokens are read; one
-    space is left out at the start if every text begins with the dummy prefix, and none if none
-    does. Texts begin otherwise where an added token is cut out before the prefix is written.
-    """
+    """Whether steps join a model's pieces as SentencePiece does, if each is spelled alike."""
+    # The conditions of Theorem 20. First, nothing else happens to decoded texts (1).
     own = model.decoder or ()
     if len(own) != 1 or not isinstance(step := own[0], JoinPieces):
         return False
     if step.collapse or step.charsmap or step.dummy == "suffix":
         return False
+    # A text that begins with an added token, cut out before the prefix is written, would begin
+    # otherwise (3).
     if not all(token.special for token in model.added or ()):
         return False
     if step.dummy == "prefix" and not _begins_with_space(model):
         return False
+    # Replaced in each token, byte tokens read, joined, one space removed at the start (2).
     rest = list(steps[len(_replaced_in_tokens(steps)) :])
     if rest[:1] == [ByteTokens()]:
         del rest[0]
@@ -258,7 +261,7 @@ def _begins_with_space(model: BPEModel) -> bool:
 def _spelled_alike(
     step: JoinPieces, steps: Sequence[DecoderStep]
 ) -> Callable[[Meaning, Meaning | None], bool]:
-    """Whether a token becomes what a piece does, before the tokens are joined."""
+    """Whether a token becomes what a piece does, before they are joined: condition 4."""
     replacing, reads = _replaced_in_tokens(steps), ByteTokens() in steps
 
     def alike(piece: Meaning, token: Meaning | None) -> bool:

@@ -32,10 +32,11 @@ def lookup_stage(pair: TwoModels) -> Stage:
     for content in sorted(tokens, key=lambda each: (len(each), each)):
         if _alike(pair, content):
             continue
+        # Theorem 8: it matters only if it can be a pretoken.
         steps = (m.pretokenizer or () for m in (pair.a, pair.b))
         if all(occurrence(each, content).possible is False for each in steps):
             continue
-        # In the scope "text" no added token is looked for.
+        # Theorem 32 says nothing in the scope "text", in which no added token is looked for.
         if pair.scope != "text" and all(_always_cut_out(m, content) for m in (pair.a, pair.b)):
             continue
         witness = next(filter(pair.differ, pair.texts_of(content)), None)
@@ -50,7 +51,7 @@ def lookup_stage(pair: TwoModels) -> Stage:
 
 
 def _always_cut_out(model: BPEModel, content: bytes) -> bool:
-    """Whether no text that added tokens leave holds this (Theorem 32)."""
+    """Whether no text that added tokens leave holds this: the conditions of Theorem 32."""
     text = text_of(content)
     if model.normalizer or text is None:
         return False

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Final
 
+from ..diff import difference
 from ..errors import EngineMissingError, PatternError
 from ..steps import Metaspace, Replace, SentencePieceText
 from ..theory import normalizers
@@ -32,14 +33,15 @@ def normalizer_stage(pair: TwoModels) -> Stage:
         return Stage(
             _NAME, "unknown", f"{unstated_side(pair, 'normalizer')} how texts are normalized"
         )
-    difference = pair.difference("normalizer")
-    if difference is None:
+    found = difference(pair.a, pair.b, "normalizer")
+    if found is None:
         return Stage(_NAME, "proved", "the same steps" if left else "none on either side")
     one, two = normalizers.pipeline(pair.a), normalizers.pipeline(pair.b)
     steps = (left, right) if one is None or two is None else (one[0], two[0])
-    why = f"other steps: {difference.how}"
+    why = f"other steps: {found.how}"
     first: tuple[str, ...] = ()
     try:
+        # Theorem 15, with its condition where Metaspace prepends to the first character only.
         char = normalizers.first_different_character(*steps)
         if char is None and (not _asks_first(pair) or normalizers.same_places(*steps)):
             return Stage(_NAME, "proved", "other steps that write every text alike (Theorem 15)")

@@ -1,7 +1,6 @@
-"""The pre-tokenizer: single patterns, sequences of splitters, and cuts that change nothing.
+"""The pre-tokenizer: patterns (Theorem 11), sequences of splitters (Theorem 14).
 
-Theorem 11 is about patterns, Theorem 14 about sequences, Theorems 10, 26 and 27 about cuts,
-Theorem 30 about steps that can never act.
+Theorem 30 is about steps that cannot act, Theorems 10, 26 and 27 about cuts that change no ids.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice, product
 
+from ..diff import difference
 from ..merging.canonical import whole_lookups
 from ..model import show
 from ..text.charsets import NOTHING
@@ -46,13 +46,15 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         return Stage(
             _NAME, "proved", "the same steps, but for those that can never act (Theorem 30)"
         )
-    difference = pair.difference("pretokenizer")
+    found = difference(pair.a, pair.b, "pretokenizer")
     tables = [tuple(map(asks_other_tables, steps)) for steps in (left, right)]
-    if difference is None and tables[0] == tables[1]:
+    # The field compares patterns up to spellings that this vocabulary makes equal (Theorem 27), but
+    # not the tables of the engines that match them.
+    if found is None and tables[0] == tables[1]:
         return Stage(_NAME, "proved", "patterns that split every text alike, for this vocabulary")
     one, two = pipeline(pair.a), pipeline(pair.b)
     if one is not None and two is not None and one[0] == two[0]:
-        # What a step of the pre-tokenizer writes may be what the other's normalizer does.
+        # Theorem 15: a step of the pre-tokenizer may write what the other's normalizer does.
         left, right = one[1], two[1]
         if left == right:
             return Stage(_NAME, "proved", "the same, what the normalizer writes being the same")
@@ -61,9 +63,15 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
     if compared.text is None and not compared.why:
         return Stage(_NAME, "proved", f"other steps that cut every text alike ({compared.by})")
     if compared.text is None:
-        how = "patterns of engines with other tables" if difference is None else difference.how
-        return _tested(pair, left, right, f"other steps ({how}), {compared.why}")
-    if none_across((pair.a, pair.b), left, right):
+        # Not decided: all strings over characters of every class are run, up to a length.
+        how = "patterns of engines with other tables" if found is None else found.how
+        why = f"other steps ({how}), {compared.why}"
+        strings, extent = _strings_cut_differently(left, right)
+        stage = pair.tried(_NAME, why, chain(strings, short_texts()), "pretokenizer")
+        if stage.outcome == "refuted":
+            return stage
+        return Stage(_NAME, "unknown", f"{why}; {extent}: no ids differ")
+    if none_across((pair.a, pair.b), left, right):  # Theorem 26
         why = f"they split {show(compared.text)} differently, but no token stands across such a cut"
         return Stage(_NAME, "proved", f"{why} (Theorem 10)")
     texts = (context.format(compared.text) for context in CONTEXTS)
@@ -83,15 +91,10 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         ),
         "pretokenizer",
     )
-    return _naming_its_text(stage, compared.text, left, right)
-
-
-def _naming_its_text(stage: Stage, named: str, left: Steps, right: Steps) -> Stage:
-    """The stage, whose reason names the text that shows it where the two split that otherwise."""
     text = stage.witness
     if text is None or split(left, text) == split(right, text):
         return stage
-    return replace(stage, why=stage.why.replace(show(named), show(text), 1))
+    return replace(stage, why=stage.why.replace(show(compared.text), show(text), 1))
 
 
 def _looked_up(pair: TwoModels, text: str) -> Iterator[str]:
@@ -100,15 +103,6 @@ def _looked_up(pair: TwoModels, text: str) -> Iterator[str]:
         for content in islice(sorted(whole_lookups(model)), _LOOKUPS):
             with contextlib.suppress(UnicodeDecodeError):
                 yield text[:-1] + content.decode("utf-8")
-
-
-def _tested(pair: TwoModels, left: Steps, right: Steps, why: str) -> Stage:
-    """All strings over characters of every class, up to a length."""
-    strings, extent = _strings_cut_differently(left, right)
-    trial = pair.tried(_NAME, why, chain(strings, short_texts()), "pretokenizer")
-    if trial.outcome == "refuted":
-        return trial
-    return Stage(_NAME, "unknown", f"{why}; {extent}: no ids differ")
 
 
 def _strings_cut_differently(left: Steps, right: Steps) -> tuple[Iterator[str], str]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice, product
 from typing import Literal, TypeAlias
 
-from ..diff import Difference, difference
 from ..encode import Encoder
 from ..encode.plan import with_fields
 from ..errors import EncodeError, PatternError, UnstatedError
-from ..model import AddedToken, Affixes, BPEModel
+from ..model import AddedToken, Affixes, BPEModel, text_of
 from ..steps import ByteChars, Metaspace, SentencePieceText
 from ..theory.pretokens import occurrence
 from ..theory.user_defined import found_as_added
@@ -44,11 +43,10 @@ _SAMPLE = " \t\n\r\u00a0\u3000\u2581aA1.'\u00e9e\u0301\u0340\u4e2d\U0001f642\u20
 _LENGTH = 3
 """Up to this length, all strings over the sample characters are tried."""
 
-_APART = 2_000
+_FURTHER = 2_000
 """So many further texts are tried for one that differs by the stage itself."""
 _PLAIN = 200
 """Of so many of these, one in ASCII is chosen, if there is one."""
-
 
 _SEARCHED = "; no text was found"
 _NOT_ALONE = "; other stages have a part in the ids of the text"
@@ -80,31 +78,21 @@ def changed_by(a: BPEModel, b: BPEModel, field: StepField) -> Callable[[str], bo
     """Whether a text has other ids on a side that is given the other side's steps of a field.
 
     Where it has not, two sides that differ in these steps differ on the text by something else.
-    A side that no engine would have with these steps is not asked; None: neither can be.
+    None: neither side can be given the other's.
     """
-    if not _have_alike_symbols(a, b):
-        return None
-    given = [(one, _with_steps(one, two, field)) for one, two in ((a, b), (b, a))]
-    pairs = [(Encoder(one), Encoder(two)) for one, two in given if _have_an_engine(two)]
+    mapped = {ByteChars() in (model.pretokenizer or ()) for model in (a, b)}
+    if a.alphabet != b.alphabet or len(mapped) > 1:
+        return None  # neither merges what the other's steps would give it
+    pairs: list[tuple[Encoder, Encoder]] = []
+    for one, two in ((a, b), (b, a)):
+        given = with_fields(one, **{field: getattr(two, field)})
+        # No engine has SentencePiece's normalizer and a step that asks for the first character.
+        asks = any(
+            isinstance(s, Metaspace) and s.prepend == "first" for s in given.pretokenizer or ()
+        )
+        if not asks or not any(isinstance(s, SentencePieceText) for s in given.normalizer or ()):
+            pairs.append((Encoder(one), Encoder(given)))
     return lambda text: any(_ids(one, text) != _ids(two, text) for one, two in pairs)
-
-
-def _have_alike_symbols(a: BPEModel, b: BPEModel) -> bool:
-    """Whether either model can be given the other's steps: both merge what these give it."""
-    mapped = (ByteChars() in (model.pretokenizer or ()) for model in (a, b))
-    return a.alphabet == b.alphabet and len({*mapped}) == 1
-
-
-def _have_an_engine(model: BPEModel) -> bool:
-    """Whether some engine has both the normalizer and the pre-tokenizer."""
-    asks = any(isinstance(s, Metaspace) and s.prepend == "first" for s in model.pretokenizer or ())
-    return not asks or not any(isinstance(s, SentencePieceText) for s in model.normalizer or ())
-
-
-def _with_steps(model: BPEModel, other: BPEModel, field: StepField) -> BPEModel:
-    if field == "normalizer":
-        return replace(model, normalizer=other.normalizer)
-    return replace(model, pretokenizer=other.pretokenizer)
 
 
 def _ids(side: Encoder, text: str) -> list[int] | None:
@@ -135,9 +123,12 @@ class InScope:
 class TwoModels:
     """Two models side by side, on texts in which no special token is looked for.
 
-    ``scope`` says whether the other added tokens are: in ``"text"`` none is. ``most`` is how many
-    texts a stage that nothing decides runs on both, in search of one that differs; None for all
-    that it has.
+    Args:
+        a: one of them.
+        b: the other.
+        scope: whether the other added tokens are looked for: in ``"text"`` none is.
+        most: how many texts a stage that nothing decides runs on both, in search of one that
+            differs; None for all that it has.
     """
 
     def __init__(
@@ -150,16 +141,12 @@ class TwoModels:
         self._asked = [self.in_scope, *below]
 
     def _plain(self, model: BPEModel) -> tuple[AddedToken, ...]:
-        """The added tokens that do what a user-defined token of the other side may do."""
+        """The added tokens that may stand for user-defined ones of the other side (Theorem 24)."""
         if self.scope == "text":
             return ()
         other = self.b if model is self.a else self.a
         wanted = {(token.text, token.id) for token in found_as_added(other)}
         return tuple(t for t in model.added or () if (t.text, t.id) in wanted)
-
-    def difference(self, field: str) -> Difference | None:
-        """How they differ in a field, by what it means."""
-        return difference(self.a, self.b, field)
 
     def differ(self, text: str) -> bool:
         """Whether both sides encode a text, and otherwise."""
@@ -169,10 +156,8 @@ class TwoModels:
             return False
 
     def differ_in_scope(self, text: str) -> bool:
-        """Whether both sides encode a text as the scope says, and otherwise.
-
-        The whole scope has texts whose special strings are text in it, too.
-        """
+        """Whether both sides encode a text as the scope says, and otherwise."""
+        # The whole scope holds texts whose special strings are text, too.
         answers = ((one.ids(text), two.ids(text)) for one, two in self._asked)
         return any(a is not None and b is not None and a != b for a, b in answers)
 
@@ -189,7 +174,7 @@ class TwoModels:
             return Stage(name, "unknown", why + NO_TEXT)
         by_field = field and changed_by(self.one.model, self.two.model, field)
         if by_field:
-            differing = filter(self.differ, islice(coming, _APART))
+            differing = filter(self.differ, islice(coming, _FURTHER))
             own = filter(by_field, chain([witness], differing))
             shown = next(own, None)
             if shown is None:
@@ -215,9 +200,8 @@ class TwoModels:
 
     def texts_of(self, content: bytes) -> Iterator[str]:
         """Texts of which this content may be a pretoken."""
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError:
+        text = text_of(content)
+        if text is None:
             return
         yield text
         if "\u2581" in text:

@@ -1,9 +1,8 @@
-"""When added tokens cut texts alike: the two passes, and tokens that hide others.
+"""When added tokens cut texts alike: the two passes (Theorem 18), and what hides what (Theorem 19).
 
-The statements and their proofs are Theorems 18 and 19 in ``docs/theory.md``. They are about
-tokenizers' ``added_vocabulary.rs``: a pass goes over the matches of its tokens, leftmost and of
-those the longest; a special token that is to be text, and a ``single_word`` token that does not
-stand alone, are passed over with the text that they match.
+This is about tokenizers' ``added_vocabulary.rs``: a pass goes over the matches of its tokens,
+leftmost and of those the longest; a special token that is to be text, and a ``single_word`` token
+that does not stand alone, are passed over with the text that they match.
 """
 
 from __future__ import annotations
@@ -35,14 +34,12 @@ def normalized_matters(added: Iterable[AddedToken]) -> bool:
 
 
 def same_in_one_pass(normalizer: Sequence[object], added: Collection[AddedToken]) -> bool:
-    """Whether it is all one in which pass each added token is found (Theorem 18).
-
-    Where characters are only replaced one by one, none of which is in a token of the second pass
-    or becomes a part of one, such a token stands in a text where it stands in what is written of
-    it. It must not ask what is beside it: a space may be U+2581 by then.
-    """
+    """Whether the same is found in whatever pass each added token is looked for (Theorem 18)."""
     if normalized_matters(added):
         return False
+    # Under a normalizer: where characters are replaced one by one, none of which is in a token of
+    # the second pass or becomes a part of one, it stands in a text where it stands in what is
+    # written of it. It must not ask what is beside it: a space may be U+2581 by then.
     late = [token for token in added if token.normalized]
     plain = not any(token.lstrip or token.rstrip or token.single_word for token in late)
     return not normalizer or (
@@ -58,22 +55,15 @@ def same_in_one_pass(normalizer: Sequence[object], added: Collection[AddedToken]
 
 
 def _meet(early: AddedToken, late: AddedToken) -> bool:
-    """Whether what the first pass does with one token can change what is done with the other.
-
-    Each line is a condition of Theorem 18.
-    """
-    first, last = early.text, late.text
+    """Whether what the first pass does with one token can change what is done with the other."""
+    x, y, is_word = early.text, late.text, char_class("word").contains
     return (
-        overlap(first, last)
-        or (late.single_word and (_is_word(first[0]) or _is_word(first[-1])))
-        or (early.rstrip and last[0] in WHITE_SPACE)
-        or (early.lstrip and last[-1] in WHITE_SPACE)
-        or (late.rstrip and first[0] in WHITE_SPACE)
+        overlap(x, y)  # condition 1 of Theorem 18, and so on
+        or (late.single_word and (is_word(x[0]) or is_word(x[-1])))
+        or (early.rstrip and y[0] in WHITE_SPACE)
+        or (early.lstrip and y[-1] in WHITE_SPACE)
+        or (late.rstrip and x[0] in WHITE_SPACE)
     )
-
-
-def _is_word(char: str) -> bool:
-    return char_class("word").contains(char)
 
 
 def overlap(x: str, y: str) -> bool:
@@ -93,10 +83,8 @@ def overlapping_texts(x: str, y: str) -> Iterator[str]:
 def hiding_tokens(
     special: Collection[SoughtText], plain: Collection[SoughtText]
 ) -> set[SoughtText]:
-    """The special tokens that can hide another when they are to be text (Theorem 19).
-
-    They overlap one that is not special, or one that overlaps such a one, and so on.
-    """
+    """The special tokens that can hide another when they are to be text."""
+    # Theorem 19: a chain of near tokens joins them to one that is not special.
     forms: set[SoughtText] = set()
     todo = [*plain]
     while todo:
@@ -114,10 +102,7 @@ def hiding_tokens(
 
 
 def chained_texts(start: SoughtText, others: Sequence[SoughtText], most: int) -> Iterator[str]:
-    """Texts of ever more tokens, each overlapping the one before, the first of them ``start``.
-
-    ``most``: how many texts at most.
-    """
+    """Up to ``most`` texts of ever more tokens, each overlapping the one before it."""
     texts = dict.fromkeys([start.text])
     todo = [start.text]
     near = [form.text for form in others if form.normalized is start.normalized]

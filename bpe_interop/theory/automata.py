@@ -1,21 +1,12 @@
 """Decides questions about pre-tokenizer patterns for every text: equality, coverage, pretokens.
 
-Theorem 11 in ``docs/theory.md``.
-
-A pattern that does not look behind the start of a match cuts a text by one function: the length
-of the first match at the start of what is left. Two such patterns cut every text alike if and
-only if these functions are equal (take what is left as the text). With the rule of
-backtracking matchers, that the first way through wins, the function is computed by an automaton
-whose state is an ordered list of threads: the higher a thread stands, the earlier the matcher
-would have tried its way, and a thread that accepts silences those below it. Assertions about
-one next character are decided when that character is read. A possessive repetition of one
-character ``X++`` is ``X+(?!X)``. The states are finitely many, so a breadth-first search over
-classes of characters (those that no leaf tells apart) answers exactly and with a shortest text.
+By Theorem 11 a pattern without lookbehind is one function: the length of the first match at the
+start of what is left. A state of its automaton is an ordered list of *threads*: the higher one
+stands, the earlier a backtracking matcher would have tried its way.
 
 Decided are trees without lookbehind and anchors at starts, whose lookaheads ask for one
 character or the end, and whose atomic parts are repetitions of one character. Others raise
-PatternError. The classes come from the tables of ``text.unicode``, so answers are about engines
-with these tables.
+PatternError. Answers are about engines with the tables of ``text.unicode``.
 """
 
 from __future__ import annotations
@@ -73,6 +64,8 @@ def first_difference(a: Node, b: Node) -> str | None:
             right, right_accepts = other.step(state[1], signature >> shift)
             yield char, (left, right, _agree(state[2], left_accepts, right_accepts))
 
+    # Theorem 11: the states are finitely many, and the letters are the classes of characters that
+    # no leaf distinguishes.
     return search((one.start, other.start, True), successors, differs)
 
 
@@ -255,17 +248,16 @@ class Machine:
             if step.kind == "leaf":
                 reading.append(at)
             elif step.kind == "match":
+                # The first way through wins: it silences all threads below.
                 return reading, True
             elif step.kind == "split":
                 pending += (step.b, step.a)
-            elif self._passes(step, signature):
-                pending.append(at + 1)
+            else:
+                # An assertion about the next character, decided as that is read.
+                inside = bool(step.b) if signature == END else bool(signature >> step.a & 1)
+                if inside == (step.kind == "look"):
+                    pending.append(at + 1)
         return reading, False
-
-    @staticmethod
-    def _passes(step: _Step, signature: int) -> bool:
-        inside = bool(step.b) if signature == END else bool(signature >> step.a & 1)
-        return inside == (step.kind == "look")
 
     def _emit(self, kind: str, a: int = 0, b: int = 0) -> int:
         if len(self._program) >= _MOST_STEPS:
@@ -328,6 +320,7 @@ class Machine:
             lazy = node.mode == "lazy"
             self._direct(choice, outside if lazy else inside, inside if lazy else outside)
         if node.mode == "possessive" and isinstance(node.part, Leaf):
+            # X++ is X+(?!X) for a single character.
             self._emit("look not", self._set(node.part.charset))
         self._direct(full, len(self._program), len(self._program))
 

@@ -2,12 +2,6 @@
 
 The pattern is composed step by step, and then *proved* to cut every text as the sequence does.
 So what is here may give up, and cannot give a wrong pattern.
-
-Until a step cuts them, the characters of a text stand in one longest run. A step cuts a run into
-its matches and what lies between them. Between matches there is again a longest run, of
-characters at which no match begins: which these are depends on the next character alone, or
-there is no one pattern without longer assertions. In a run the step's pattern sees only the
-run's characters, and the end of the run is the end of its text.
 """
 
 from __future__ import annotations
@@ -79,6 +73,8 @@ def composed(steps: tuple[PreTokenizerStep, ...]) -> Pattern:
     Raises:
         PatternError: a step is not of the decidable shape, or no such pattern was proved.
     """
+    # Until a step cuts it, a text is one longest run of characters. In a run, a step's pattern sees
+    # the run's characters only, and what lies between its matches is again a longest run.
     pieces: list[_Piece] = [_ANY]
     for step in steps:
         node, behavior, invert = meaning(step)
@@ -92,6 +88,7 @@ def composed(steps: tuple[PreTokenizerStep, ...]) -> Pattern:
             )
         ]
     pattern = Pattern(emit(alternation(map(_as_node, pieces)), "fancy-regex"), "fancy-regex")
+    # Theorem 14 decides, so the composition itself needs no proof.
     if first_cut_difference(steps, (Split(pattern, "removed", invert=True),)) is not None:
         raise PatternError("no one pattern is known that cuts so")
     return pattern
@@ -120,15 +117,11 @@ def _cut(run: _CharacterRun, node: Node, behavior: str, invert: bool) -> list[_P
 
 
 def _cut_again(piece: Node, node: Node, behavior: str, invert: bool) -> list[_Piece]:
-    """What a step makes of an earlier step's match: of a character before a longest run.
-
-    The character stays with what lies between the matches in the run, and before a match it is
-    alone. Another piece is left as it is; the proof says whether the step does so too.
-    """
+    """What a step makes of an earlier step's match: of a character before a longest run."""
     parts = piece.parts if isinstance(piece, Sequence) else ()
     run = _as_run(parts[-1]) if parts else piece
     if not isinstance(run, _CharacterRun):
-        return [piece]
+        return [piece]  # the proof says whether the step leaves it as it is, too
     before = sequence(parts[:-1])
     if isinstance(before, Repeat) and (before.low, before.high) == (0, 1):
         before = before.part
@@ -138,6 +131,7 @@ def _cut_again(piece: Node, node: Node, behavior: str, invert: bool) -> list[_Pi
     gaps = _between(_within(node, run), run).units
     rest = unite(members for members, _ in gaps)
     begins = _both(run.members, negate(rest))
+    # The character stays with what lies between the matches in the run; before a match it is alone.
     again: list[_Piece] = []
     if gaps:
         again.append(sequence([before, repeat(_unit(_CharacterRun(gaps)), 1, None)]))
@@ -221,7 +215,7 @@ def _both(one: CharSet, other: CharSet) -> CharSet:
 
 
 def _between(within: Node | None, run: _CharacterRun) -> _CharacterRun:
-    """The longest runs in which no match begins.
+    """The longest runs in which no match begins, as far as the next character alone tells.
 
     Raises:
         PatternError: two characters do not tell whether a match begins.

@@ -1,17 +1,7 @@
-"""When a cut between two tokens changes nothing: the conditions of Theorem 10.
+"""When a cut that only one pre-tokenizer makes changes no ids (Theorem 10).
 
-1. The cut is the last that is made, and nothing is written or dropped after it: a later step
-   would see other ends of a text (``docs/theory.md``).
-2. All that happens to a pretoken is that its bytes are merged, and looked up before
-   (:func:`only_merges_bytes`): every byte is a token, so that none is dropped, replaced or
-   fused with the next; and no affix is glued to the ends of a pretoken.
-3. No token can stand across the cut.
-4. No token that only a lookup finds begins or ends there as a whole pretoken.
-5. All this holds on the side that makes the cut and in the vocabulary for which it is left out.
-
-Theorem 26 is the case of any two sequences of splitters. The cuts that only one side makes are
-known by the classes of the characters on either side of them, from the right ways through the
-product of both (:mod:`.splitters`). Theorem 27 is that of two spellings of cl100k's pattern.
+Theorem 26 is the case of any two sequences of splitters, Theorem 27 that of two spellings of
+cl100k's pattern.
 """
 
 from __future__ import annotations
@@ -31,19 +21,20 @@ from ..text.patterns import preferred
 from ..text.unicode import LAST, SURROGATES
 from .automata import stretches
 from .splitters import Reads, SplitterPair, Steps
-from .utf8 import has_utf8_bytes, is_inside_utf8
+from .utf8 import has_utf8_bytes, is_inside_utf8, size_of
 
 
 def only_merges_bytes(model: BPEModel) -> bool:
-    """Whether nothing but lookup and merging happens to the bytes of a pretoken (condition 2)."""
+    """Whether nothing but lookup and merging happens to the bytes of a pretoken."""
+    # Theorem 10: nothing is attached to symbols (3), and each byte is a token, so that none is
+    # dropped, replaced or fused with the next (2).
     return model.affixes == Affixes() and has_utf8_bytes(model)
 
 
 def preferred_in(model: BPEModel, step: Split, place: int, dialect: Dialect) -> Pattern:
     """The pattern of one of a model's splitters in its preferred spelling.
 
-    Spellings that only this vocabulary makes equal count where all conditions hold. They match
-    every character, so whatever is done with matches, nothing but cuts between them may differ.
+    Spellings that only this vocabulary makes equal count too (Theorem 27).
 
     Args:
         model: the model.
@@ -56,7 +47,10 @@ def preferred_in(model: BPEModel, step: Split, place: int, dialect: Dialect) -> 
     """
     assert isinstance(step.pattern, Pattern)
     if place + 1 < len(model.pretokenizer or ()) or not only_merges_bytes(model):
+        # Not the last cut (condition 1 of Theorem 10): a later step would see other ends of a text.
         return preferred(step.pattern, dialect)
+    # Such spellings match every character, so whatever is done with matches, nothing but cuts
+    # between them may differ.
     return preferred(
         step.pattern,
         dialect,
@@ -70,16 +64,18 @@ _FEW = 40
 
 
 def none_across(models: Sequence[BPEModel], left: Steps, right: Steps) -> bool:
-    """Whether it is all one for each vocabulary that the two cut otherwise (Theorem 10).
+    """Whether no ids change, for each vocabulary, where the two cut otherwise (Theorem 10).
 
     True is a proof; False says only that it is not shown.
     """
+    # Condition 5: for both vocabularies. Condition 1 holds, as the whole sequences are compared.
     if not all(map(only_merges_bytes, models)):
         return False
     try:
         cuts = DifferingCuts(left, right)
     except PatternError:
         return False
+    # Condition 4 of tokens that only a lookup finds, and the tokens that a merge across would make.
     return all(
         cuts.none_beside(whole_lookups(model)) and cuts.none_across(textual(model))
         for model in models
@@ -101,8 +97,6 @@ Sides: TypeAlias = tuple[int, int]
 
 
 _MOST_STATES = 3_000
-
-
 _MOST_TOKENS = 200
 """How many doubtful tokens are looked at closely."""
 
@@ -128,7 +122,9 @@ def _one_of(sides: Iterable[tuple[int, int]]) -> re.Pattern[str]:
 
 
 class DifferingCuts:
-    """Where only one of two sequences of splitters cuts.
+    """Where only one of two sequences of splitters cuts (Theorem 26).
+
+    A cut is known by the classes of the characters on either side of it.
 
     Raises:
         PatternError: a step is not of the decidable shape, there are too many states, or one
@@ -261,8 +257,7 @@ class DifferingCuts:
 def _parts(token: bytes) -> Iterator[range]:
     """The characters of a token, each as the code points that it may be.
 
-    What is cut off at its start is any character beyond ASCII that ends with these bytes: each
-    of them says six bits of it. A token that is nowhere inside UTF-8 has none.
+    A token that is nowhere inside UTF-8 has none.
     """
     if not is_inside_utf8(token):
         return
@@ -270,12 +265,13 @@ def _parts(token: bytes) -> Iterator[range]:
     while place < len(token) and 0x80 <= token[place] < 0xC0:
         place += 1
     if place:
+        # Any character beyond ASCII that ends with these bytes: each of them says six bits of it.
         step, low = 1 << 6 * place, 0
         for byte in token[:place]:
             low = low << 6 | byte & 0x3F
         yield range(low + max(0, -((low - 0x80) // step)) * step, LAST + 1, step)
     while place < len(token):
-        size = _size(token[place])
+        size = size_of(token[place])
         part = token[place : place + size]
         place += size
         if len(part) == size:
@@ -290,17 +286,13 @@ def _parts(token: bytes) -> Iterator[range]:
         yield range(low, min((code + 1 << open_bits) - 1, LAST) + 1)
 
 
-def _size(lead: int) -> int:
-    """How many bytes a character has that begins with this one."""
-    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
-
-
 _Way: TypeAlias = tuple[Reads, bool, Reads]
 """A step of both sides: from where, whether only one cuts, to where."""
 
 
 def _right_ways(pair: SplitterPair) -> dict[int, list[_Way]]:
     """By the class of the character read: all steps on the way to the end of some text."""
+    # Theorem 26: all states from which a text can end with every guess right, and the steps there.
     ways: dict[int, list[_Way]] = {place: [] for place in range(len(pair.classes))}
     seen = {pair.start}
     queue = [pair.start]
@@ -315,7 +307,16 @@ def _right_ways(pair: SplitterPair) -> dict[int, list[_Way]]:
                     queue.append(after)
         if len(queue) > _MOST_STATES:
             raise PatternError(f"not decided: more than {_MOST_STATES:,} states")
-    right = _right(pair, queue, chain.from_iterable(ways.values()))
+    into: dict[Reads, set[Reads]] = {}
+    for state, _, after in chain.from_iterable(ways.values()):
+        into.setdefault(after, set()).add(state)
+    right = {state for state in queue if pair.may_end(state)}
+    backwards = [*right]
+    for state in backwards:
+        for earlier in into.get(state, ()):
+            if earlier not in right:
+                right.add(earlier)
+                backwards.append(earlier)
     return {place: [way for way in leaving if way[2] in right] for place, leaving in ways.items()}
 
 
@@ -332,18 +333,3 @@ def _differing(ways: Mapping[int, list[_Way]]) -> set[Sides]:
         if differs
         for left in before.get(state, ())
     }
-
-
-def _right(pair: SplitterPair, states: list[Reads], ways: Iterable[_Way]) -> set[Reads]:
-    """The states from which some text ends with all guesses right."""
-    into: dict[Reads, set[Reads]] = {}
-    for state, _, after in ways:
-        into.setdefault(after, set()).add(state)
-    right = {state for state in states if pair.may_end(state)}
-    queue = [*right]
-    for state in queue:
-        for earlier in into.get(state, ()):
-            if earlier not in right:
-                right.add(earlier)
-                queue.append(earlier)
-    return right

@@ -33,9 +33,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Whether a content can be a whole pretoken of some text: None is *not decided*.
+    """Whether a content can be a whole pretoken of some text.
 
-    ``text`` is a text in which it is one, where that is known.
+    Attributes:
+        possible: None where it is not decided.
+        text: one in which it is, where that is known.
     """
 
     possible: bool | None
@@ -43,10 +45,10 @@ class Occurrence:
 
 
 def occurrence(steps: Sequence[PreTokenizerStep], content: bytes) -> Occurrence:
-    """Decides whether ``content`` can be a whole pretoken.
+    """Whether ``content`` can be a whole pretoken.
 
-    Decided for one split whose pattern has no lookbehind; otherwise only a text that shows it
-    is looked for.
+    Decided for one split whose pattern has no lookbehind (Theorem 11); otherwise only a text that
+    shows it is looked for.
     """
     from ..text.split import split
 
@@ -65,11 +67,9 @@ def occurrence(steps: Sequence[PreTokenizerStep], content: bytes) -> Occurrence:
 
 
 def can_occur(steps: Sequence[PreTokenizerStep], content: bytes) -> bool | None:
-    """What :func:`occurrence` says of ``possible``.
-
-    The automaton is asked first: where the answer is no, as it mostly is for special tokens, no
-    text need be split, and what splits texts takes longer to be imported and made.
-    """
+    """What :func:`occurrence` says of ``possible``."""
+    # The automaton first: where the answer is no, as it mostly is for special tokens, no text need
+    # be split, and what splits texts takes longer to be imported and made.
     try:
         decided = _by_automaton(steps, content.decode("utf-8")) if content else Occurrence(False)
     except UnicodeDecodeError:
@@ -109,11 +109,7 @@ def _parsed(pattern: Pattern) -> tuple[Node, bool]:
 
 
 def text_for(model: BPEModel, content: bytes) -> str | None:
-    """A text of which ``content`` is a pretoken that goes to merging whole, if one is found.
-
-    What the steps put in is taken out again, and the outcome checked by running them. Contents
-    that are looked up, or in which a user-defined token is found, go nowhere whole.
-    """
+    """A text of which ``content`` is a pretoken that goes to merging whole, if one is found."""
     from ..text.bytechars import to_bytes
     from ..text.normalize import normalize
     from ..text.split import split
@@ -123,9 +119,9 @@ def text_for(model: BPEModel, content: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     if not wanted or (model.lookup_first and content in textual(model)):
-        return None
+        return None  # it is looked up
     if any(user_defined(model).find(wanted)):
-        return None
+        return None  # and this is cut out before
     normalizer, pretokenizer = model.normalizer or (), model.pretokenizer or ()
     for text in _undone([*normalizer, *pretokenizer], wanted):
         for whole in (text, f"{text} ", f"{text}a", f"{text}\n", f"a{text}", f"a {text}"):
@@ -140,7 +136,7 @@ def text_for(model: BPEModel, content: bytes) -> str | None:
 
 
 def _undone(steps: Sequence[NormalizerStep | PreTokenizerStep], text: str) -> Iterator[str]:
-    """Texts that may become ``text`` by the steps: candidates, to be checked."""
+    """Texts that may become ``text`` by the steps: what these put in is taken out again."""
     candidates = [text]
     for step in reversed(steps):
         if isinstance(step, Replace) and isinstance(step.pattern, str) and step.content:

@@ -1,14 +1,7 @@
 """Pre-tokenizers as tables that one look-up for each character runs (Theorem 11).
 
-The automaton of a pattern has a state for each list of threads and a letter for each class of
-code points. Its states that nothing tells apart are one state of the table, and so are its
-classes. Where a match ends because no thread goes on, the entry leads to where the next match
-has come with the same character.
-
-A table that was made is compared with the automaton before it is given out: a walk over all
-pairs of states that any text reaches together, by all classes and the end of the text. It finds
-every difference, because both machines are deterministic. Its classes are compared with the sets
-of the pattern's leaves on every code point.
+A table has a state for each list of threads of the pattern's automaton and a letter for each class
+of code points; what no text distinguishes is one. It is proved equal before it is given out.
 """
 
 from __future__ import annotations
@@ -170,6 +163,8 @@ def _entry(after: int, accepts: bool, begun: tuple[int, bool], stride: int) -> i
     if after >= 0:
         return after * stride << SHIFT | (ACCEPTS if accepts else 0)
     if accepts and begun[0] >= 0 and not begun[1]:
+        # The match ends because no thread goes on: to where the next match has come with the same
+        # character.
         return begun[0] * stride << SHIFT | CUT | ACCEPTS
     return BACK | (ACCEPTS if accepts else 0)
 
@@ -208,6 +203,8 @@ def _prove_classes(
 
 def _prove_transitions(machine: Machine, table: SplitTable, classes: dict[int, int]) -> None:
     """The table and the automaton do the same on every text."""
+    # Theorem 11: both are deterministic, so a walk over all pairs of states that any text reaches
+    # together, by all classes and the end of the text, misses no difference.
     start = (machine.start, table.start)
     seen, queue = {start}, [start]
     for threads, row in queue:

@@ -1,22 +1,15 @@
-"""Decides whether two sequences of splitters cut every text alike.
+"""Decides whether two sequences of splitters cut every text alike (Theorems 11 and 14).
 
-The first match of one pattern is not enough here: what a step cuts depends on where the steps
-before it have cut, and what is left of a pretoken is not cut as if it were a text. So the two
-sequences read a text side by side, one character at a time. At each place a splitter *guesses*:
-the match ends here, a match begins here, none does. Each guess is held to: a match may end only
-where one of its threads accepts, and the threads that stand above the accepting one (those of
-a better match), or all threads where none is to begin, are *watched*: should one of them accept
-later, the guess was wrong. Where a step before has cut, the text of this step ends. For every
-text exactly one way of guessing is right, and the states are finitely many, so a breadth-first
-search for a right way through both on which they cut or drop otherwise answers exactly and with
-a shortest text (``docs/theory.md``, Theorem 14; two patterns alone are Theorem 11).
+What a step cuts depends on where the steps before it have cut, so the first match of a pattern is
+not enough, as it is for two patterns alone (Theorem 11). The two sequences read a text side by
+side, one character at a time. At each place a splitter *guesses*: the match ends here, a match
+begins here, none does. *Watched* threads are those by which a guess turns out wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Literal, NamedTuple, TypeAlias
 
 from ..errors import PatternError
@@ -99,13 +92,18 @@ class _Choice(NamedTuple):
 
 States: TypeAlias = tuple[_State, ...]
 
-
 Steps: TypeAlias = tuple[PreTokenizerStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedCuts:
-    """A text that two sequences of steps split otherwise, or why it is not known, or neither."""
+    """Whether two sequences cut every text alike: so they do without a ``text`` and a ``why``.
+
+    Attributes:
+        text: one that they cut otherwise.
+        why: why it is not known whether there is one.
+        by: the theorem that decided it.
+    """
 
     text: str | None = None
     why: str = ""
@@ -113,11 +111,8 @@ class ComparedCuts:
 
 
 def compared_cuts(left: Steps, right: Steps, without: CharSet = NOTHING) -> ComparedCuts:
-    """Whether two sequences of splitters cut every text alike (Theorems 11 and 14).
-
-    ``without``: characters that no text is taken to hold.
-    """
-    one, two = _only_pattern(left), _only_pattern(right)
+    """Compares two sequences of splitters; ``without`` as in :func:`first_cut_difference`."""
+    one, two = only_pattern(left), only_pattern(right)
     try:
         if one is not None and two is not None:
             text = first_difference(as_run(one), as_run(two))
@@ -130,7 +125,12 @@ def compared_cuts(left: Steps, right: Steps, without: CharSet = NOTHING) -> Comp
         return ComparedCuts(first_cut_difference(left, right, without), by="Theorem 14")
     except PatternError as error:
         why = error.what
-    left, right = _without_shared(left, right)
+    # Steps that both begin or end with need not be decided (Theorem 14): if the steps between cut
+    # every text alike, so do the whole sequences.
+    while left and right and left[0] == right[0]:
+        left, right = left[1:], right[1:]
+    while left and right and left[-1] == right[-1]:
+        left, right = left[:-1], right[:-1]
     try:
         if first_cut_difference(left, right, without) is None:
             return ComparedCuts(by="Theorem 14")
@@ -139,28 +139,12 @@ def compared_cuts(left: Steps, right: Steps, without: CharSet = NOTHING) -> Comp
     return ComparedCuts(why=why)
 
 
-def _only_pattern(steps: Steps) -> Pattern | None:
+def only_pattern(steps: Steps) -> Pattern | None:
     """The pattern, where the matches of one pattern are the pretokens."""
     if len(steps) != 1 or not isinstance(step := steps[0], Split):
         return None
     matches = step.behavior == "removed" and step.invert
     return step.pattern if matches and isinstance(step.pattern, Pattern) else None
-
-
-def _without_shared(left: Steps, right: Steps) -> tuple[Steps, Steps]:
-    """The steps without those that both begin with and both end with.
-
-    Where what is left cuts every text alike, so do all of them.
-    """
-    shared = sum(1 for _ in takewhile(_same, zip(left, right, strict=False)))
-    left, right = left[shared:], right[shared:]
-    backwards = zip(reversed(left), reversed(right), strict=False)
-    last = sum(1 for _ in takewhile(_same, backwards))
-    return left[: len(left) - last], right[: len(right) - last]
-
-
-def _same(steps: tuple[PreTokenizerStep, PreTokenizerStep]) -> bool:
-    return steps[0] == steps[1]
 
 
 def first_cut_difference(
@@ -177,6 +161,7 @@ def first_cut_difference(
         PatternError: a step is not of the decidable shape, or there are too many states.
     """
     pair = SplitterPair(a, b, without)
+    # Theorem 14: for every text one sequence of guesses survives, and the states are finitely many.
     return search((pair.start, False), pair.successors, pair.shows_difference, MOST_STATES)
 
 
@@ -300,6 +285,7 @@ class Reader:
         place = len(self._splitters) - len(states)
         for choice in splitter.choices(states[0], signatures[place], ended=cut):
             if choice.drops:
+                # The later steps do not see the character: their text has ended before it.
                 rest = self._closed(states[1:])
                 if rest is not None:
                     yield True, True, (choice.after, *rest)
@@ -308,7 +294,7 @@ class Reader:
                 yield cuts, drops, (choice.after, *after)
 
     def _closed(self, states: States) -> States | None:
-        """The later steps, which do not see a dropped character: their text has ended."""
+        """Later steps whose text has ended; None where a guess of theirs is wrong then."""
         later = self._splitters[len(self._splitters) - len(states) :]
         if all(s.may_end(at) for s, at in zip(later, states, strict=True)):
             return (_FRESH,) * len(states)
@@ -327,12 +313,13 @@ class _Splitter:
     def choices(self, state: _State, signature: int, *, ended: bool) -> list[_Choice]:
         """The guesses that a character leaves open."""
         if ended:
+            # Where a step before has cut, the text of this one ends, for its assertions too.
             if not self.may_end(state):
                 return []
             state = _FRESH
         watched, wrong = self.machine.step(state.watched, signature)
         if wrong:
-            return []
+            return []  # a thread accepts that stands above what was guessed
         begun, empty = self.machine.step(self.machine.start, signature)
         if empty:
             raise PatternError("not decided: a pattern that matches nothing at all")
@@ -343,10 +330,12 @@ class _Splitter:
             if after:
                 choices.append(self._choice("match", "match", after, watched, stays=True))
             if ends:
+                # A match ends only where a thread accepts; those above it would give a better one.
                 watched = _together(watched, after)
         if ends and begun:
             choices.append(self._choice(state.mode, "match", begun, watched))
         if ends and not self.covers:
+            # No match begins here: none of the threads that would begin one may accept.
             choices.append(self._choice(state.mode, "gap", (), _together(watched, begun)))
         return choices
 
@@ -417,11 +406,9 @@ _NAMED: Mapping[ClassName, CharSet] = {
 
 
 def newer_characters() -> CharSet:
-    """What tokenizers' own classes hold of later Unicode versions than the regex engines have.
-
-    To the latter these characters are unassigned, and to llama.cpp, whose tables are older still.
-    Where its splitters are compared, no text is taken to hold them: a verdict says so.
-    """
+    """What tokenizers' own classes hold of later Unicode versions than the regex engines have."""
+    # To the latter they are unassigned, and to llama.cpp, whose tables are older still. Where its
+    # splitters are compared, no text is taken to hold them (Theorem 14), and a verdict says so.
     own = (char_class("numeric").ranges, char_class("punctuation").ranges)
     return Chars(code_points(intersect(unite(map(Chars, own)), Property("Cn"))))
 

@@ -1,10 +1,6 @@
 """Merges with affixes as merges without: each symbol, its affixes on it, is one character.
 
-Theorem 22 in ``docs/theory.md``.
-
-Then a token that is spelled in two ways is two tokens, what merges is what stands side by side,
-and only some contents occur: those whose symbols have the prefix everywhere but at the start,
-and the suffix at the end and nowhere else.
+By Theorem 22 a token that is spelled in two ways is two tokens then, and only some contents occur.
 """
 
 from __future__ import annotations
@@ -25,9 +21,11 @@ _FIRST = 0xF0000
 class SymbolCodes:
     """A character for each symbol.
 
-    ``missing`` is a symbol, without affixes, that is in no vocabulary and may stand beside
-    others: it is dropped, or becomes what never merges. Then what merges may begin with the
-    prefix, or end without the suffix.
+    Args:
+        affixes: what is on the symbols.
+        alphabet: what is one symbol.
+        missing: a symbol, without affixes, that is in no vocabulary, and is dropped or becomes
+            what never merges; nothing, where none is.
     """
 
     def __init__(self, affixes: Affixes, alphabet: Alphabet, missing: bytes = b"") -> None:
@@ -79,6 +77,8 @@ class SymbolCodes:
         def last(symbol: bytes) -> bool:
             return any(place[1] for place in self._places(symbol))
 
+        # Theorem 22: the prefix is on all symbols but the first, the suffix on the last alone.
+        # Beside a missing symbol, what merges may begin with the prefix, or end without the suffix.
         def never(content: bytes) -> bool:
             symbols = self.symbols(content)
             if prefix and not all(map(later, symbols[1:])):

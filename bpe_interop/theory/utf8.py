@@ -27,6 +27,11 @@ _INSIDE = re.compile(
 )
 
 
+def size_of(lead: int) -> int:
+    """How many bytes a character has that begins with this one."""
+    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+
+
 def is_inside_utf8(content: bytes) -> bool:
     """Whether some valid UTF-8 holds the content: it may begin and end inside a character."""
     return content.isascii() or _INSIDE.fullmatch(content) is not None
@@ -45,7 +50,7 @@ def ends_inside(content: bytes) -> bool:
     for back in range(1, min(3, len(content)) + 1):
         byte = content[-back]
         if byte >= 0xC0:
-            return back < (2 if byte < 0xE0 else 3 if byte < 0xF0 else 4)
+            return back < size_of(byte)
         if byte < 0x80:
             return False
     return False
@@ -83,5 +88,5 @@ def text_with(byte: int) -> str:
     if byte < 0xC0:
         return bytes([0xC2, byte]).decode()
     tails = {0xE0: b"\xa0\x80", 0xF0: b"\x90\x80\x80"}
-    tail = tails.get(byte, b"\x80" * (1 if byte < 0xE0 else 2 if byte < 0xF0 else 3))
+    tail = tails.get(byte, b"\x80" * (size_of(byte) - 1))
     return (bytes([byte]) + tail).decode()

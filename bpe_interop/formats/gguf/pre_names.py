@@ -21,7 +21,12 @@ from ...text.split import split
 from ...theory.acting_steps import acting_splits
 from ...theory.automata import first_difference
 from ...theory.cuts import DifferingCuts, only_merges_bytes
-from ...theory.splitters import first_cut_difference, newer_characters, representatives
+from ...theory.splitters import (
+    first_cut_difference,
+    newer_characters,
+    only_pattern,
+    representatives,
+)
 from ...witnesses import Probe
 from .splitters import SPLITTERS
 
@@ -287,7 +292,7 @@ def same_cuts(a: Steps, b: Steps) -> By | None:
     """What proves that two sequences of steps cut every text alike; None if nothing does."""
     if a == b:
         return "the same patterns"
-    one, two = _only_pattern(a), _only_pattern(b)
+    one, two = only_pattern(a), only_pattern(b)
     if one is not None and two is not None:
         try:
             if first_difference(parse(one), parse(two)) is None:
@@ -295,15 +300,6 @@ def same_cuts(a: Steps, b: Steps) -> By | None:
         except PatternError:
             pass
     return "Theorem 14" if _first_apart(a, b) is None else None
-
-
-def _only_pattern(steps: Steps) -> Pattern | None:
-    """The pattern, where its matches alone are the pretokens."""
-    if len(steps) != 1 or not isinstance(step := steps[0], Split):
-        return None
-    if step.behavior != "removed" or not step.invert or not isinstance(step.pattern, Pattern):
-        return None
-    return step.pattern
 
 
 @lru_cache(maxsize=256)
