@@ -280,8 +280,7 @@ class Tokenizer(Vocabulary):
         """
         asked = self._ask(allowed_special, disallowed_special)
         refuse_disallowed(text, asked)
-        ids = self._ids(text, asked)
-        return self._placed(ids) if add_special_tokens else ids
+        return self._ids(text, asked, self._template(add_special_tokens))
 
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text: special tokens are ordinary text, other added tokens are found."""
@@ -300,8 +299,7 @@ class Tokenizer(Vocabulary):
     ) -> list[list[int]]:
         """The ids of each text, as :meth:`encode`. An engine chooses its own threads."""
         texts, asked = self._ask_of_each(text, allowed_special, disallowed_special)
-        rows = self._ids_of_each(texts, asked, num_threads)
-        return list(map(self._placed, rows)) if add_special_tokens else rows
+        return self._ids_of_each(texts, asked, num_threads, self._template(add_special_tokens))
 
     def encode_ordinary_batch(
         self, text: Iterable[str], *, num_threads: int = 8
@@ -324,12 +322,14 @@ class Tokenizer(Vocabulary):
         ``"I"``), ends as 64 (``"Q"``). ``numpy.asarray`` takes both as they are.
         """
         texts, asked = self._ask_of_each(text, allowed_special, disallowed_special)
-        if self._engine is None and not add_special_tokens:
-            return self._encoder.encode_joined(texts, asked.allowed, threads=num_threads)
-        rows = self._ids_of_each(texts, asked, num_threads)
+        template = self._template(add_special_tokens)
+        if self._engine is None:
+            return self._encoder.encode_joined(
+                texts, asked.allowed, threads=num_threads, template=template
+            )
         from .encode import joined_rows
 
-        return joined_rows(map(self._placed, rows) if add_special_tokens else rows)
+        return joined_rows(self._ids_of_each(texts, asked, num_threads, template))
 
     def encode_to_numpy(
         self,
@@ -380,7 +380,8 @@ class Tokenizer(Vocabulary):
         ids, offsets = self._encoder.encode_with_offsets(text, asked.allowed)
         if not add_special_tokens:
             return ids, offsets
-        around = self._placed([_TEXT])
+        self._template(add_special_tokens)
+        around = self._encoder.template([_TEXT])
         at = around.index(_TEXT)
         before, after = around[:at], around[at + 1 :]
         nowhere = (0, 0)
@@ -448,35 +449,42 @@ class Tokenizer(Vocabulary):
             refuse_disallowed(text, asked)
         return listed, asked
 
-    def _ids(self, text: str, asked: Asked) -> list[int]:
-        if self._engine is None:
-            return self._encoder.encode(text, asked.allowed)
-        special = self._engine_mode(asked)
-        if special is not None:
+    def _ids(self, text: str, asked: Asked, template: bool = False) -> list[int]:
+        special = None if self._engine is None else self._engine_mode(asked)
+        if self._engine is not None and special is not None:
             try:
-                return self._engine.encode(text, special=special)
+                ids = self._engine.encode(text, special=special)
             except EngineError:
                 # The library failed on this text (a panic, a lone surrogate); ours does not.
                 pass
-        return self._encoder.encode(text, asked.allowed)
+            else:
+                return self._encoder.template(ids) if template else ids
+        return self._encoder.encode(text, asked.allowed, template=template)
 
-    def _ids_of_each(self, texts: list[str], asked: Asked, threads: int) -> list[list[int]]:
+    def _ids_of_each(
+        self, texts: list[str], asked: Asked, threads: int, template: bool = False
+    ) -> list[list[int]]:
+        if self._engine is None:
+            return self._encoder.encode_each(
+                texts, asked.allowed, threads=threads, template=template
+            )
         special = self._engine_mode(asked)
-        if self._engine is not None and special is not None:
+        if special is not None:
             try:
-                return self._engine.encode_batch(texts, special=special)
+                rows = self._engine.encode_batch(texts, special=special)
             except EngineError:
                 pass
-        if self._engine is not None:
-            return [self._ids(text, asked) for text in texts]
-        return self._encoder.encode_each(texts, asked.allowed, threads=threads)
+            else:
+                return list(map(self._encoder.template, rows)) if template else rows
+        return [self._ids(text, asked, template) for text in texts]
 
-    def _placed(self, ids: list[int]) -> list[int]:
-        if self._model.sequence_template is None:
+    def _template(self, wanted: bool) -> bool:
+        """Whether the template is asked for; an error where it is, and is not stated."""
+        if wanted and self._model.sequence_template is None:
             from .gate import template_unsaid
 
             raise template_unsaid(self._model)
-        return self._encoder.template(ids)
+        return wanted
 
     def _engine_mode(self, asked: Asked) -> Special | None:
         """How an engine finds the special tokens that are asked for; None if it has no way.

@@ -31,7 +31,7 @@
     chat_template, extras
     unsaid              names of the fields that the source does not state
     encoding            who encodes with our own encoder here: by ("native", "python"), because (why
-                        it is not the native kernel; empty where it is)
+                        it is not the native kernel, or not it alone; empty where it is)
     particulars         what is peculiar to the format, by name; of GGUF: pre (name, lookup_first,
                         bos, cleans, patterns, equal, by), what llama.cpp does under its name and
                         which names are proved to be the same splitter

@@ -211,7 +211,7 @@ def _extra(value: Json) -> str:
 
 def _encoding(encoding: dict[str, str]) -> str:
     if encoding["by"] == "native":
-        return "by the native kernel"
+        return "; ".join(filter(None, ("by the native kernel", encoding["because"])))
     return f"in Python: {encoding['because']}"
 
 

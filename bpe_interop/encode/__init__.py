@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TypeAlias, TypeVar
 
 from ..errors import EncodeError, UnstatedError
-from ..kernel import TextEncoder
+from ..kernel import TextEncoder, is_aside
 from ..model import BPEModel, TemplatePart, TemplateText, checked_model
 from ..steps import DecoderStep
 from ..text.added_tokens import AddedMatcher, Allowed
@@ -23,14 +23,13 @@ from ..text.normalize import (
     Spans,
     align,
     leading,
-    leaves_in_place,
     normalize,
     repair,
     repaired_spans,
 )
 from ..text.split import Splitter, compiled
 from .decode import Decoder, Meaning
-from .offsets import PlacedPretoken, shifted, through
+from .offsets import PlacedPretoken, through
 from .plan import Plan, plan_of
 from .pretoken import Placed, PretokenEncoder
 from .stream import DecodeStream
@@ -44,6 +43,9 @@ _Segment: TypeAlias = tuple["int | None", str, int, Spans]
 _REMEMBERED, _SHORT = 1 << 16, 128
 """How many pretokens are remembered with their ids, and of how many characters at most."""
 
+_ASKED = 64
+"""For how many sets of special tokens the kernel's encoder is kept."""
+
 
 class Encoder:
     """Encodes and decodes by a model. Threads may share one; it pickles as its model."""
@@ -51,30 +53,34 @@ class Encoder:
     def __init__(self, model: BPEModel) -> None:
         self.model = checked_model(model, type(self).__name__)
         self._decoder = Decoder(model)
+        self._wholes: tuple[dict[Allowed, TextEncoder | None], ...] = ({}, {})
 
     def __reduce__(self) -> tuple[object, ...]:
         return Encoder, (self.model,)
 
     # Text to ids.
 
-    def encode(self, text: str, allowed_special: Allowed = frozenset()) -> list[int]:
+    def encode(
+        self, text: str, allowed_special: Allowed = frozenset(), *, template: bool = False
+    ) -> list[int]:
         """The ids of a text.
 
         Special tokens outside ``allowed_special`` are ordinary text; added tokens that are not
-        special are always found.
+        special are always found. With ``template``, the ids of the model's sequence template
+        stand around them.
 
         Raises:
-            UnstatedError: the model leaves the pre-tokenizer or normalizer unsaid, or the special
-                tokens where any is allowed.
+            UnstatedError: the model leaves the pre-tokenizer or normalizer unsaid, the special
+                tokens where any is allowed, or the template where it is asked for.
             EncodeError: the text has no encoding.
             PatternError: the pattern does not run to its end on this text.
         """
-        plan = self._plan
-        if plan.whole is not None and self._matcher(allowed_special).is_idle(allowed_special):
-            whole = plan.whole.encode(text)
-            if whole is not None:
-                return whole
-        ids: list[int] = []
+        whole = self._whole(allowed_special, template)
+        if whole is not None:
+            known = whole.encode(text)
+            if known is not None:
+                return known
+        plan, ids = self._plan, list[int]()
         for number, part, begins, _ in self._segments(repair(text), allowed_special, placed=False):
             if number is not None:
                 ids.append(number)
@@ -82,7 +88,7 @@ class Encoder:
             encoder = plan.part if begins else plan.later
             known = None if encoder is None else encoder.encode(part)
             ids += self._in_python(part, begins) if known is None else known
-        return ids
+        return self.template(ids) if template else ids
 
     def _in_python(self, part: str, begins: int) -> list[int]:
         """The ids of a normalized part in which no added token is looked for, without the kernel.
@@ -100,69 +106,71 @@ class Encoder:
         Raises:
             The errors of :meth:`encode`.
         """
-        plan = self._plan
-        if plan.part is not None and self._matcher(allowed_special).is_idle(allowed_special):
-            text = repair(text)
-            if plan.whole is not None:
-                ids = plan.whole.encode_array(text)
-            else:
-                ids = plan.part.encode_array(self._normalize(text))
-            if ids is not None:
-                return ids
-        return self.encode(text, allowed_special)
+        whole = self._whole(allowed_special)
+        ids = None if whole is None else whole.encode_array(text)
+        return self.encode(text, allowed_special) if ids is None else ids
 
     def encode_each(
-        self, texts: Sequence[str], allowed_special: Allowed = frozenset(), *, threads: int = 1
+        self,
+        texts: Sequence[str],
+        allowed_special: Allowed = frozenset(),
+        *,
+        threads: int = 1,
+        template: bool = False,
     ) -> list[list[int]]:
         """The ids of each text; in threads, where the kernel encodes.
 
         Raises:
             The errors of :meth:`encode`.
         """
-        plan = self._plan
-        if plan.part is None:
-            return [self.encode(text, allowed_special) for text in texts]
-        whole: list[list[int] | None]
-        if self._matcher(allowed_special).is_idle(allowed_special):
-            ready = [*map(repair, texts)]
-            if plan.whole is None:
-                ready = [*map(self._normalize, ready)]
-            whole = (plan.whole or plan.part).lists_of_each(ready, threads)
-        elif plan.later is not plan.part:
-            whole = [None] * len(texts)  # parts of one text have different encoders
-        else:
-            parts: list[str] = []
-            rows: list[list[int | None]] = []
-            for text in map(repair, texts):
-                row: list[int | None] = []
-                for number, part, _, _ in self._segments(text, allowed_special, placed=False):
-                    row.append(number)
-                    if number is None:
-                        parts.append(part)
-                rows.append(row)
-            each = iter(plan.part.encode_each(parts, threads))
-            whole = [_joined(row, each) for row in rows]
+        whole = self._whole(allowed_special, template)
+        rows: list[list[int] | None] = [None] * len(texts)
+        if whole is not None:
+            rows = whole.lists_of_each([*map(repair, texts)], threads)
+        elif self._plan.part is not None and self._plan.later is self._plan.part:
+            rows = self._rows(self._plan.part, texts, allowed_special, threads)
+            if template:
+                rows = [None if row is None else self.template(row) for row in rows]
         return [
-            self.encode(text, allowed_special) if ids is None else ids
-            for text, ids in zip(texts, whole, strict=True)
+            self.encode(text, allowed_special, template=template) if ids is None else ids
+            for text, ids in zip(texts, rows, strict=True)
         ]
 
+    def _rows(
+        self, encoder: TextEncoder, texts: Sequence[str], allowed: Allowed, threads: int
+    ) -> list[list[int] | None]:
+        """The ids of texts whose normalizer Python runs: the kernel has all their parts at once."""
+        parts: list[str] = []
+        rows: list[list[int | None]] = []
+        for text in map(repair, texts):
+            row: list[int | None] = []
+            for number, part, _, _ in self._segments(text, allowed, placed=False):
+                row.append(number)
+                if number is None:
+                    parts.append(part)
+            rows.append(row)
+        each = iter(encoder.encode_each(parts, threads))
+        return [_joined(row, each) for row in rows]
+
     def encode_joined(
-        self, texts: Sequence[str], allowed_special: Allowed = frozenset(), *, threads: int = 1
+        self,
+        texts: Sequence[str],
+        allowed_special: Allowed = frozenset(),
+        *,
+        threads: int = 1,
+        template: bool = False,
     ) -> tuple[array[int], array[int]]:
         """The ids of all texts one after the other (32 bits), and where those of each end.
 
         Raises:
             The errors of :meth:`encode`.
         """
-        part, given = self._plan.part, texts
-        if part is not None and self._matcher(allowed_special).is_idle(allowed_special):
-            if self.model.normalizer != ():
-                texts = [self._normalize(repair(text)) for text in texts]
-            joined = part.encode_joined(texts, threads)
-            if joined is not None:
-                return joined
-        return joined_rows(self.encode_each(given, allowed_special, threads=threads))
+        whole = self._whole(allowed_special, template)
+        joined = None if whole is None else whole.encode_joined(texts, threads)
+        if joined is not None:
+            return joined
+        each = self.encode_each(texts, allowed_special, threads=threads, template=template)
+        return joined_rows(each)
 
     def encode_with_offsets(
         self, text: str, allowed_special: Allowed = frozenset()
@@ -177,7 +185,8 @@ class Encoder:
             The errors of :meth:`encode`.
         """
         repaired = repair(text)
-        placed = self._placed_by_kernel(repaired, allowed_special)
+        whole = self._whole(allowed_special)
+        placed = None if whole is None else whole.encode_placed(repaired)
         if placed is None:
             placed = [], []
             plan = self._plan
@@ -318,6 +327,40 @@ class Encoder:
     def _plan(self) -> Plan:
         return plan_of(self.model)
 
+    def _whole(self, allowed: Allowed, template: bool = False) -> TextEncoder | None:
+        """The kernel's encoder of whole texts; None where Python has a share in it."""
+        if is_aside():
+            return None
+        known = self._wholes[template]
+        try:
+            return known[allowed]
+        except KeyError:
+            pass
+        except TypeError:  # a set that may change
+            return self._whole(frozenset(allowed), template)
+        plan = self._plan
+        if plan.part is None or plan.normal is None:
+            return None
+        around = self._around_text if template else ((), ())
+        whole = None if around is None else plan.whole(self._matcher(allowed), allowed, around)
+        if len(known) >= _ASKED:
+            known.clear()
+        known[allowed] = whole
+        return whole
+
+    @cached_property
+    def _around_text(self) -> tuple[Sequence[int], Sequence[int]] | None:
+        """The ids that the template places before a text and after it; None: not once around it."""
+        template = self._stated(self.model.sequence_template, "sequence template")
+        around, _ = template.placed
+        if [part for part in around if isinstance(part, str)] != ["A"]:
+            return None
+        at = around.index("A")
+        before, after = (
+            [part for part in half if isinstance(part, int)] for half in (around[:at], around[at:])
+        )
+        return before, after
+
     @cached_property
     def _splitter(self) -> Splitter:
         return compiled(self._stated(self.model.pretokenizer, "pre-tokenizer (pattern)"))
@@ -397,29 +440,6 @@ class Encoder:
                 lengths = (len(char.encode("utf-8")) for char in pretoken)
                 places = [p for p, n in zip(places, lengths, strict=True) for _ in range(n)]
             yield PlacedPretoken(None, content, places, spans, given)
-
-    def _placed_by_kernel(self, text: str, allowed: Allowed) -> tuple[list[int], Spans] | None:
-        """The ids and spans of a repaired text, where the kernel holds all but added tokens."""
-        plan, matcher = self._plan, self._matcher(allowed)
-        if plan.part is None or not matcher.is_raw_only(allowed):
-            return None
-        ids: list[int] = []
-        spans: Spans = []
-        for start, end, number in matcher.find_raw(text, allowed):
-            if number is not None:
-                ids.append(number)
-                spans.append((start, end))
-                continue
-            part = text[start:end]
-            encoder = plan.whole if start == 0 or plan.later is plan.part else plan.later
-            if encoder is None and leaves_in_place(self.model.normalizer or (), part):
-                encoder = plan.part
-            placed = None if encoder is None else encoder.encode_placed(part)
-            if placed is None:
-                return None
-            ids += placed[0]
-            spans += shifted(placed[1], start)
-        return ids, spans
 
     def _placed_in(self, segment: _Segment, encoder: TextEncoder | None) -> tuple[list[int], Spans]:
         """The ids of a segment, and the characters of the repaired text that each stands for."""

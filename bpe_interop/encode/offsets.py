@@ -42,11 +42,6 @@ def through(spans: Spans, places: Spans) -> Spans:
     return [(spans[start][0], spans[end - 1][1]) for start, end in places]
 
 
-def shifted(places: Spans, start: int) -> Spans:
-    """Places in a segment that begins at ``start``, as places in the text."""
-    return [(start + first, start + last) for first, last in places] if start else places
-
-
 def in_bytes(
     text: str, tokens: Iterable[tuple[bytes, tuple[int, int] | None]]
 ) -> list[tuple[int, int] | None]:

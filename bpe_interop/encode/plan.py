@@ -1,25 +1,32 @@
 """Who encodes the texts of a model: the native kernel whole, the kernel in parts, or Python.
 
-What the kernel holds runs there from the pre-tokenizer to the ids. Added tokens are cut out and
-texts are normalized before, in Python; a normalizer that only puts a prefix and writes spaces as
-U+2581 runs there, too. Whatever else there is runs in Python, and the :class:`Plan` says why.
+What the kernel holds runs there from the pre-tokenizer to the ids. Around it the kernel finds added
+tokens, places the ids of a template, and does a normalizer that puts a prefix, writes spaces as
+U+2581, or is a normal form that a text has already. Whatever else there is runs in Python, and the
+:class:`Plan` says why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from ..errors import InvalidModelError, PatternError
 from ..kernel import (
+    Normal,
+    NormalForm,
     PieceSettings,
+    SoughtToken,
     TableSplitter,
     TextEncoder,
+    encoder_around,
     encoder_of_form,
     encoder_of_list,
     encoder_of_pieces,
     is_aside,
+    normal_form_of,
     running,
     spaced,
     splitter_of,
@@ -28,8 +35,10 @@ from ..memo import Memo
 from ..merging.canonical import canonical
 from ..merging.symbols import merges_missing, textual
 from ..model import Affixes, BPEModel, PairList, RankTable
-from ..steps import Metaspace, Prepend, PreTokenizerStep, Replace
+from ..steps import Metaspace, Prepend, PreTokenizerStep, Replace, UnicodeForm
+from ..text.added_tokens import AddedMatcher, Allowed
 from ..text.charsmap import SPACE
+from ..text.unicode import FormName, char_class, form_table, paged
 from ..theory.split_tables import split_tables
 from .pretoken import byte_ids, refuse_merged_fallback
 
@@ -43,14 +52,51 @@ class Plan:
     Attributes:
         part: encodes a normalized part without added tokens.
         later: the same where the part does not begin its text.
-        whole: encodes a text before the normalizer, in which no added token is looked for.
-        why_not: why Python encodes; empty where the kernel does.
+        normal: what the kernel does of the normalizer; where it is None, Python normalizes texts
+            and finds added tokens.
+        why_not: why Python encodes, or what Python does before the kernel encodes parts of a text;
+            empty where the kernel does all.
     """
 
     part: TextEncoder | None = None
     later: TextEncoder | None = None
-    whole: TextEncoder | None = None
+    normal: Normal | None = None
     why_not: str = ""
+
+    def whole(
+        self,
+        added: AddedMatcher,
+        allowed: Allowed,
+        template: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    ) -> TextEncoder | None:
+        """The encoder of whole texts; None where Python has a share in it.
+
+        Args:
+            added: the model's added tokens.
+            allowed: which special ones are looked for.
+            template: the ids before those of a text, and after them.
+        """
+        if self.part is None or self.later is None or self.normal is None:
+            return None
+        found = added.listed(allowed)
+        alone = self.later is self.part and self.normal == Normal()
+        if alone and not any((*found, *template)):
+            return self.part
+        raw, normalized = (
+            [
+                SoughtToken(
+                    *(listed.text, token.id, listed.sought, listed.special, listed.doubtful),
+                    *(token.lstrip, token.rstrip, token.single_word),
+                    *(token.ascii_space, token.longest_first),
+                )
+                for listed in phase
+                for token in (listed.token,)
+            ]
+            for phase in found
+        )
+        words = char_class("word").ranges
+        encoders = self.part, self.later
+        return encoder_around(encoders, self.normal, (raw, normalized), words, template)
 
 
 def plan_of(model: BPEModel) -> Plan:
@@ -110,9 +156,7 @@ def _plan(model: BPEModel) -> Plan:
             return Plan(why_not=error.what)
         if pieces is None:
             return Plan(why_not="its merges or tokens are irregular")
-        if spacing is None:
-            return Plan(pieces, pieces, _before_normalizer(model, pieces))
-        return _with_metaspace(model, spacing, pieces)
+        return _planned(model, *_metaspaced(spacing, pieces))
     if isinstance(model.merges, PairList):
         encoder = encoder_of_list(
             _without_empty(model, ids),
@@ -126,7 +170,34 @@ def _plan(model: BPEModel) -> Plan:
         )
     if encoder is None:
         return Plan(why_not="its merges or tokens are irregular")
-    return Plan(encoder, encoder, encoder if model.normalizer == () else None)
+    return _planned(model, encoder, encoder)
+
+
+def _planned(model: BPEModel, part: TextEncoder | None, later: TextEncoder | None) -> Plan:
+    """The plan with what the kernel does of the normalizer."""
+    steps = [*(model.normalizer or ())]
+    form, prefix, escape = None, None, False
+    if steps and isinstance(first := steps[0], UnicodeForm):
+        form = _normal_form(first.form)
+        del steps[:1]
+    if steps and isinstance(first := steps[0], Prepend):
+        prefix = first.text
+        del steps[:1]
+    if steps and steps[0] == Replace(" ", SPACE):
+        prefix, escape = prefix or "", True
+        del steps[:1]
+    if model.normalizer is None:
+        return Plan(part, later)
+    if steps:
+        name = type(steps[0]).__name__
+        return Plan(part, later, why_not=f"its normalizer ({name}) runs in Python, before that")
+    return Plan(part, later, Normal(form, prefix, escape))
+
+
+@cache
+def _normal_form(name: FormName) -> NormalForm | None:
+    classes, pairs = form_table(name)
+    return normal_form_of(*paged(classes), pairs)
 
 
 def _without_empty(model: BPEModel, ids: Mapping[bytes, int]) -> Mapping[bytes, int]:
@@ -186,29 +257,16 @@ def _spacing(
     return first, steps[1:]
 
 
-def _with_metaspace(model: BPEModel, step: Metaspace, encoder: TextEncoder) -> Plan:
-    """The encoders of a model whose pre-tokenizer begins so."""
+def _metaspaced(
+    step: Metaspace | None, encoder: TextEncoder
+) -> tuple[TextEncoder | None, TextEncoder | None]:
+    """The encoders of parts that begin a text, and of the others, after such a step."""
+    if step is None:
+        return encoder, encoder
     without = spaced(encoder, "", escape=True)
     whole = spaced(encoder, SPACE, escape=True, once=True)
     first = without if step.prepend == "never" else whole
-    later = without if step.prepend == "first" else first
-    return Plan(first, later, first if model.normalizer == () else None)
-
-
-def _before_normalizer(model: BPEModel, encoder: TextEncoder) -> TextEncoder | None:
-    """The encoder for texts before the normalizer, where this is a prefix and U+2581 for spaces."""
-    steps = [*(model.normalizer or ())]
-    if not steps:
-        return encoder if model.normalizer == () else None
-    prefix, escape = "", False
-    first = steps[0]
-    if isinstance(first, Prepend):
-        prefix = first.text
-        del steps[0]
-    if steps and steps[0] == Replace(" ", SPACE):
-        escape = True
-        del steps[0]
-    return None if steps else spaced(encoder, prefix, escape=escape)
+    return first, without if step.prepend == "first" else first
 
 
 def _beyond(model: BPEModel) -> str:

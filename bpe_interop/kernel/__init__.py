@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ..exports import exported
 
 if TYPE_CHECKING:
+    from .around import Normal, NormalForm, SoughtToken, encoder_around, normal_form_of
     from .asked import (
         are_checked,
         differing,
@@ -54,11 +55,14 @@ __all__ = [
     "CanonicalForm",
     "LazyDict",
     "MergeLearner",
+    "Normal",
+    "NormalForm",
     "Numbers",
     "Pairs",
     "PieceSettings",
     "PretokenCounter",
     "Running",
+    "SoughtToken",
     "SplitTable",
     "Table",
     "TableSplitter",
@@ -69,6 +73,7 @@ __all__ = [
     "counter_of",
     "decoder_of",
     "differing",
+    "encoder_around",
     "encoder_of_form",
     "encoder_of_list",
     "encoder_of_pieces",
@@ -80,6 +85,7 @@ __all__ = [
     "learner_of",
     "listed_as_ranked",
     "may_hold",
+    "normal_form_of",
     "pairs_text",
     "ranked_as_listed",
     "ranks_text",
@@ -103,6 +109,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
     __getattr__ = exported(
         __name__,
         {
+            "around": ("Normal", "NormalForm", "SoughtToken", "encoder_around", "normal_form_of"),
             "asked": (
                 "are_checked",
                 "differing",

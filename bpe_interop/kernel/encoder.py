@@ -83,20 +83,17 @@ class TextEncoder(Held):
 
     def encode(self, text: str) -> list[int] | None:
         """The ids of a text. Of one with surrogates, or what is none, the kernel cannot tell."""
-        try:
-            data = str.encode(text, "utf-8")
-        except (UnicodeEncodeError, TypeError):
-            return None
-        ids = self._array(data)
+        ids = self.encode_array(text)
         if ids is None or len(ids) < FEW:  # most texts of a user: a call less
             return None if ids is None else ids.tolist()
         return SHARED.as_list(ids)
 
     def encode_array(self, text: str) -> array[int] | None:
-        """The same as an array of 32 bits; the text is without surrogates."""
-        return self._array(str.encode(text, "utf-8"))
-
-    def _array(self, data: bytes) -> array[int] | None:
+        """The same as an array of 32 bits."""
+        try:
+            data = str.encode(text, "utf-8")
+        except (UnicodeEncodeError, TypeError):
+            return None
         try:
             room = self._rooms.pop()
         except IndexError:

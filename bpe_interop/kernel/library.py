@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 18
+_INTERFACE = 19
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -248,6 +248,16 @@ class Library:
         )
         self.piece_encoder_spaced = declared.making(
             "piece_encoder_spaced", number, text, size, flag
+        )
+        self.phase_new = declared.making(
+            "phase_new", text, size, pointer, pointer, size, pointer, size
+        )
+        self.normal_form_new = declared.making(
+            "normal_form_new", pointer, size, text, size, pointer, size
+        )
+        self.normal_form_keeps = declared("normal_form_keeps", number, text, size)
+        self.around_new = declared.making(
+            "around_new", pointer, text, size, flag, pointer, size, size
         )
         self.encoder_encode = declared("encoder_encode", number, text, size, pointer)
         self.encoder_encode_each = declared.making(

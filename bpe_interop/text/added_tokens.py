@@ -35,6 +35,19 @@ class Segment(NamedTuple):
     id: int | None
 
 
+class Listed(NamedTuple):
+    """A text that is looked for, and the token that it stands for.
+
+    ``sought``: it is no special token's, or an allowed one's. ``doubtful``: several tokens have it.
+    """
+
+    text: str
+    token: AddedToken
+    sought: bool
+    special: bool
+    doubtful: bool
+
+
 class AddedMatcher:
     """A model's added tokens, ready to be found."""
 
@@ -49,9 +62,13 @@ class AddedMatcher:
         """Whether no token can be found: nothing is there, or only special ones not allowed."""
         return self._raw.is_idle(allowed) and self._normalized.is_idle(allowed)
 
-    def is_raw_only(self, allowed: Allowed) -> bool:
-        """Whether the second pass can find no token."""
-        return self._normalized.is_idle(allowed)
+    def listed(self, allowed: Allowed) -> tuple[list[Listed], list[Listed]]:
+        """The tokens of both passes, none where a pass can find no token."""
+        raw, normalized = (
+            [] if phase.is_idle(allowed) else phase.listed(allowed)
+            for phase in (self._raw, self._normalized)
+        )
+        return raw, normalized
 
     def find_raw(self, text: str, allowed: Allowed) -> list[Segment]:
         """The first pass, over a text that is not normalized yet.
@@ -94,11 +111,7 @@ class _Phase:
             raise EncodeError(vanishing(self._tokens[""].text))
         self._longest = max(map(len, self._tokens), default=0)
         self._any = _alternation(self._tokens)
-        special = [
-            text
-            for text, token in self._tokens.items()
-            if all(each.special for each in self._doubtful.get(text, (token,)))
-        ]
+        special = [text for text in self._tokens if self._is_special(text)]
         self._special = _alternation(special)
         self._only_special = len(special) == len(self._tokens)
         self._longest_first = [
@@ -110,6 +123,22 @@ class _Phase:
     def is_idle(self, allowed: Allowed) -> bool:
         """Whether no token can be found in any text."""
         return not self._tokens or (self._only_special and not allowed)
+
+    def listed(self, allowed: Allowed) -> list[Listed]:
+        """What is looked for, in the order in which tokens were given."""
+        if self._longest_first:
+            return [
+                Listed(t.text, t, not t.special or _is_allowed(t, allowed), t.special, False)
+                for t in self._tokens.values()
+                if t.longest_first
+            ]
+        return [
+            Listed(
+                *(text, token, self._is_sought(text, allowed)),
+                *(self._is_special(text), text in self._doubtful),
+            )
+            for text, token in self._tokens.items()
+        ]
 
     def find(self, text: str, allowed: Allowed) -> list[Segment]:
         """The segments of a text in order: the tokens that are found, and what lies between."""
@@ -194,6 +223,10 @@ class _Phase:
             not token.special or _is_allowed(token, allowed)
             for token in self._doubtful.get(text, (self._tokens[text],))
         )
+
+    def _is_special(self, text: str) -> bool:
+        """Whether all tokens are special that a text stands for."""
+        return all(each.special for each in self._doubtful.get(text, (self._tokens[text],)))
 
     def _refuse_doubt(self, text: str) -> None:
         if text in self._doubtful:

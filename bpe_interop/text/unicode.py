@@ -11,6 +11,7 @@ Ranges are pairs of first and last code point, both inclusive, ascending and not
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +23,11 @@ from ..errors import PatternError
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 ClassName: TypeAlias = Literal["numeric", "punctuation", "whitespace", "word", "regex_space"]
 
+FormName: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
+
 LAST = 0x10FFFF
+PAGE = 256
+"""Code points of a page of classes."""
 SURROGATES = (0xD800, 0xDFFF)
 
 
@@ -171,6 +176,50 @@ class CharClass:
 def char_class(name: ClassName) -> CharClass:
     """One of tokenizers' own character classes."""
     return CharClass(name, _decode(_data()["classes"][name]))
+
+
+_JOINS, _COMPOSED, _FOLLOWS, _CHANGES = 64, 253, 254, 255
+_SYLLABLES = ((0xAC00, 0xD7A3),)
+_JAMO = ((0x1161, 0x1175), (0x11A8, 0x11C2))
+"""Hangul: what is composed of others, and what follows them."""
+
+
+def form_table(form: FormName) -> tuple[bytes, array[int]]:
+    """For each code point its class in a normal form, and what is composed.
+
+    Classes are those of ``native/src/normal_forms.rs``; a pair is one number, with the first code
+    point in its upper 32 bits.
+    """
+    data = _data()["forms"]
+    text = data["pairs"]
+    pairs = [(ord(first), ord(second)) for first, second in zip(text[::2], text[1::2], strict=True)]
+    composes = form in ("NFC", "NFKC")
+    seconds = {second for _, second in pairs} if composes else set()
+    classes = bytearray(LAST + 1)
+
+    def put(ranges: Ranges, number: int) -> None:
+        for first, last in ranges:
+            classes[first : last + 1] = bytes([number]) * (last + 1 - first)
+
+    if composes:
+        put(_decode(data["changes"]["NFD"]), _COMPOSED)
+        put(_SYLLABLES, 0)  # they end in no mark, so none can part them
+        put((*_JAMO, *((second, second) for second in seconds)), _FOLLOWS)
+    for place, numbers in enumerate(data["marks"], 1):
+        for first, last in _decode(numbers):
+            for code in range(first, last + 1):
+                classes[code] = place | (_JOINS if code in seconds else 0)
+    put(_decode(data["changes"][form]), _CHANGES)
+    return bytes(classes), array("Q", (first << 32 | second for first, second in pairs))
+
+
+def paged(classes: bytes) -> tuple[array[int], bytes]:
+    """The pages of a class for each code point: which page is where, and the pages."""
+    known: dict[bytes, int] = {}
+    index = array("H")
+    for start in range(0, LAST + 1, PAGE):
+        index.append(known.setdefault(classes[start : start + PAGE], len(known)))
+    return index, b"".join(known)
 
 
 def merge(ranges: Iterable[tuple[int, int]]) -> Ranges:

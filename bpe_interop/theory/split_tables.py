@@ -15,7 +15,7 @@ from ..kernel import SplitTable
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.charsets import code_points
 from ..text.regex_syntax import matches_empty
-from ..text.unicode import LAST
+from ..text.unicode import LAST, PAGE, paged
 from .automata import END, Machine, Threads, stretches, uncovered_by
 from .splitters import meaning
 
@@ -25,9 +25,6 @@ ends here if no longer one follows; none goes on here, so what counts is the las
 
 SHIFT = 3
 """Bits of an entry that are flags; above them is where the row of the next state begins."""
-
-PAGE = 256
-"""Code points of a page of classes."""
 
 _MOST_STATES = 512
 _MOST_CLASSES = 256
@@ -75,7 +72,7 @@ def _table_of(step: PreTokenizerStep) -> SplitTable:
         transitions[state * stride + len(row) - 1] = ACCEPTS if row[-1][1] else BACK
     classes = numbers.translate(bytes(merged[:-1]).ljust(_MOST_CLASSES, b"\0"))
     table = SplitTable(
-        *_pages(classes),
+        *paged(classes),
         transitions,
         stride,
         first * stride,
@@ -167,14 +164,6 @@ def _entry(after: int, accepts: bool, begun: tuple[int, bool], stride: int) -> i
         # character.
         return begun[0] * stride << SHIFT | CUT | ACCEPTS
     return BACK | (ACCEPTS if accepts else 0)
-
-
-def _pages(classes: bytes) -> tuple[array[int], bytes]:
-    known: dict[bytes, int] = {}
-    index = array("H")
-    for start in range(0, LAST + 1, PAGE):
-        index.append(known.setdefault(classes[start : start + PAGE], len(known)))
-    return index, b"".join(known)
 
 
 def _prove_classes(

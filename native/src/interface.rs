@@ -6,6 +6,8 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Mutex;
 
+use crate::added::Phase;
+use crate::around::{Around, Before};
 use crate::canonical::{form, Alphabet, Rule, SYMBOL};
 use crate::comparing::{apart, same_pairs};
 use crate::decoding::Decoder;
@@ -14,6 +16,7 @@ use crate::equality::{listed_as_ranked, ranked_as_listed};
 use crate::json;
 use crate::merges::Merges;
 use crate::merging::Merging;
+use crate::normal_forms::NormalForm;
 use crate::objects::{self, get, hold, release, Object};
 use crate::pairs::NONE;
 use crate::piece_encoding::{PieceEncoder, Settings, Spacing};
@@ -29,7 +32,7 @@ use crate::training::{Counter, Learner};
 use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 18;
+const INTERFACE: u32 = 19;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -844,6 +847,118 @@ pub unsafe extern "C" fn piece_encoder_spaced(
             once: flags & 2 != 0,
         };
         Ok(hold(Object::PieceEncoder(encoder.spaced(spacing))))
+    })
+}
+
+/// Added tokens that are looked for together: their texts one after the other, where each ends, and
+/// the id and the flags of each; the characters of words as first and last of each range.
+///
+/// # Safety
+/// `size` bytes at `texts`, `count` values at `ends`, twice as many at `numbers`, `word_count` at
+/// `words`.
+#[no_mangle]
+pub unsafe extern "C" fn phase_new(
+    texts: *const u8,
+    size: usize,
+    ends: *const u64,
+    numbers: *const u32,
+    count: usize,
+    words: *const u32,
+    word_count: usize,
+) -> i64 {
+    guarded(|| {
+        let texts = as_text(texts, size)?;
+        let numbers = given(numbers, or_python(count.checked_mul(2))?).chunks_exact(2);
+        let mut tokens = vec![];
+        let mut start = 0;
+        for (&end, number) in given(ends, count).iter().zip(numbers) {
+            let token = or_python(texts.get(start..end as usize))?;
+            tokens.push((token, number[0], number[1]));
+            start = end as usize;
+        }
+        let words = given(words, word_count).chunks_exact(2);
+        let words = words.map(|range| (range[0], range[1])).collect();
+        Ok(hold(Object::Phase(or_python(Phase::new(tokens, words))?)))
+    })
+}
+
+/// A normal form: the classes of code points in pages, and the pairs that are composed.
+///
+/// # Safety
+/// `page_count` values at `pages`, `class_count` at `classes`, `count` at `pairs`.
+#[no_mangle]
+pub unsafe extern "C" fn normal_form_new(
+    pages: *const u16,
+    page_count: usize,
+    classes: *const u8,
+    class_count: usize,
+    pairs: *const u64,
+    count: usize,
+) -> i64 {
+    guarded(|| {
+        let classes = given(classes, class_count);
+        let form = NormalForm::new(given(pages, page_count), classes, given(pairs, count));
+        Ok(hold(Object::NormalForm(or_python(form)?)))
+    })
+}
+
+/// Whether a normal form leaves a text as it is (1); 0 also where that is not decided.
+///
+/// # Safety
+/// `size` bytes at `text`.
+#[no_mangle]
+pub unsafe extern "C" fn normal_form_keeps(form: i64, text: *const u8, size: usize) -> i64 {
+    guarded(|| {
+        let object = or_python(get(form))?;
+        let text = as_text(text, size)?;
+        Ok(i64::from(or_python(object.normal_form())?.keeps(text)))
+    })
+}
+
+/// An encoder with what stands around it. `objects`: the encoders of a stretch that begins a text
+/// and of the others; a normal form, the added tokens that are looked for in the text as it is,
+/// and those in the normalized one (0: none). `prefix` and `flags` as above; with 4, nothing is
+/// put before a stretch or written in it. `template`: the ids before those of a text, `count` of
+/// them, and then those after them.
+///
+/// # Safety
+/// Five values at `objects`, `size` bytes at `prefix`, `count + after` values at `template`.
+#[no_mangle]
+pub unsafe extern "C" fn around_new(
+    objects: *const i64,
+    prefix: *const u8,
+    size: usize,
+    flags: u32,
+    template: *const u32,
+    count: usize,
+    after: usize,
+) -> i64 {
+    guarded(|| {
+        let &[first, later, form, raw, normalized] = given(objects, 5) else {
+            return Err(NotMine);
+        };
+        let optional = |number| match number {
+            0 => Ok(None),
+            number => or_python(get(number)).map(Some),
+        };
+        let prefix = or_python(std::str::from_utf8(given(prefix, size)).ok())?.to_string();
+        let spacing = Spacing {
+            prefix,
+            escape: flags & 1 != 0,
+            once: flags & 2 != 0,
+        };
+        let before = Before {
+            form: optional(form)?,
+            spacing: (flags & 4 == 0).then_some(spacing),
+            raw: optional(raw)?,
+            normalized: optional(normalized)?,
+        };
+        let template = given(template, or_python(count.checked_add(after))?);
+        let (placed_before, placed_after) = template.split_at(count);
+        let template = (placed_before.to_vec(), placed_after.to_vec());
+        let (first, later) = (or_python(get(first))?, or_python(get(later))?);
+        let made = Around::new(before, first, later, template);
+        Ok(hold(Object::Around(or_python(made)?)))
     })
 }
 

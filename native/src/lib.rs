@@ -4,6 +4,8 @@
 //! to be irregular, it leaves to its twin: no message for a user is made here.
 #![deny(unsafe_code)]
 
+mod added;
+mod around;
 mod canonical;
 mod comparing;
 mod decoding;
@@ -15,6 +17,7 @@ mod json;
 mod memories;
 mod merges;
 mod merging;
+mod normal_forms;
 mod objects;
 mod offsets;
 mod pairs;

@@ -5,10 +5,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::added::Phase;
+use crate::around::Around;
 use crate::canonical::Form;
 use crate::decoding::Decoder;
 use crate::encoding::{Encoder, Encodes};
 use crate::merges::Merges;
+use crate::normal_forms::NormalForm;
 use crate::offsets::Spans;
 use crate::piece_encoding::PieceEncoder;
 use crate::pieces::Pieces;
@@ -24,6 +27,9 @@ pub enum Object {
     Splitter(Splitter),
     Encoder(Box<Encoder>),
     PieceEncoder(PieceEncoder),
+    Phase(Phase),
+    NormalForm(NormalForm),
+    Around(Around),
     Ids(Vec<u32>, Vec<u64>),
     Placed(Vec<u32>, Spans),
     Decoder(Decoder),
@@ -137,6 +143,7 @@ impl Object {
         match self {
             Object::Encoder(encoder) => Some(&**encoder),
             Object::PieceEncoder(encoder) => Some(encoder),
+            Object::Around(encoder) => Some(encoder),
             _ => None,
         }
     }
@@ -145,6 +152,22 @@ impl Object {
     pub fn piece_encoder(&self) -> Option<&PieceEncoder> {
         match self {
             Object::PieceEncoder(encoder) => Some(encoder),
+            _ => None,
+        }
+    }
+
+    /// The added tokens that are looked for together, if this is that.
+    pub fn phase(&self) -> Option<&Phase> {
+        match self {
+            Object::Phase(phase) => Some(phase),
+            _ => None,
+        }
+    }
+
+    /// The normal form, if this is one.
+    pub fn normal_form(&self) -> Option<&NormalForm> {
+        match self {
+            Object::NormalForm(form) => Some(form),
             _ => None,
         }
     }

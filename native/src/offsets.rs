@@ -46,7 +46,7 @@ impl Sizes {
     }
 }
 
-/// Where each id of a text starts and ends. Those that come later start later.
+/// Where each id of a text starts and ends.
 #[derive(Default)]
 pub struct Spans {
     pub starts: Vec<u32>,
@@ -59,6 +59,14 @@ impl Spans {
     /// The next ids stand from here on.
     pub fn go_to(&mut self, place: usize) {
         self.at = place as u32;
+    }
+
+    /// An id stands there.
+    pub fn place(&mut self, start: u32, end: u32) -> Option<()> {
+        self.reserve(1)?;
+        self.starts.push(start);
+        self.ends.push(end);
+        Some(())
     }
 
     /// Room for so many more ids. None: there is too little memory.
@@ -127,8 +135,9 @@ impl Spans {
         (place == content.len()).then_some(())
     }
 
-    /// Makes places in bytes those in characters of a text, before which `put_before` characters were put, that
-    /// belong to its first. What starts or ends inside a character covers it.
+    /// Makes places in bytes those in characters of a text, before which `put_before` characters were
+    /// put, that belong to its first. What starts or ends inside a character covers it. Those that
+    /// come later start later.
     pub fn in_characters(&mut self, text: &[u8], put_before: usize) {
         let put_before = put_before as u32;
         // How many characters begin before a place.
@@ -147,7 +156,7 @@ impl Spans {
 
 /// How many characters begin from one place to another.
 #[inline(always)]
-fn begun(text: &[u8], from: usize, to: usize) -> u32 {
+pub fn begun(text: &[u8], from: usize, to: usize) -> u32 {
     let between = text.get(from..to).unwrap_or(&[]);
     between.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as u32
 }

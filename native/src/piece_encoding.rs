@@ -373,7 +373,7 @@ fn next_space(bytes: &[u8], mut from: usize) -> Option<usize> {
 
 /// Writes a text with its prefix and its spaces; an empty one stays empty. How many characters
 /// the prefix has, if it was put there.
-fn write_spaced(spacing: &Spacing, text: &str, out: &mut String) -> Option<usize> {
+pub fn write_spaced(spacing: &Spacing, text: &str, out: &mut String) -> Option<usize> {
     out.clear();
     if text.is_empty() {
         return Some(0);

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import tiktoken
 import tokenizers
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from in_tokenizers import token_of
 from tokenizers import AddedToken as EngineToken
@@ -17,14 +19,17 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import EncodeError, UnsupportedError
 from bpe_interop.formats import by_name
-from bpe_interop.model import AddedToken
+from bpe_interop.kernel import running
+from bpe_interop.model import AddedToken, BPEModel, PairList, Vocab
 from bpe_interop.steps import (
     Lowercase,
     NormalizerStep,
     Prepend,
     Strip,
+    UnicodeForm,
 )
 from bpe_interop.text.added_tokens import AddedMatcher, Allowed
+from bpe_interop.text.bytechars import to_chars
 from bpe_interop.text.normalize import normalize
 
 ALPHABET = "ab<>|A .\n\u00a0_é"
@@ -110,8 +115,6 @@ def by_us(
     text: str,
     allowed: Allowed = "all",
 ) -> list[str | int] | None:
-    from bpe_interop.text.bytechars import to_chars
-
     matcher = AddedMatcher(added, lambda part: normalize(steps, part))
     try:
         cut = matcher.cut(text, allowed, lambda part: normalize(steps, part))
@@ -356,3 +359,66 @@ def test_a_normal_form_that_an_earlier_token_of_the_id_left_behind_is_refused(be
     with pytest.raises(UnsupportedError, match='for "b" tokenizers looks for " "') as refused:
         by_name("huggingface").load(files)
     assert refused.value.where == "tokenizer.json: $.added_tokens[1]"
+
+
+def ids_of(
+    added: list[AddedToken], steps: tuple[NormalizerStep, ...], *, allowed: Allowed
+) -> Callable[[str], list[int] | None]:
+    """The kernel's encoder of single bytes around which these tokens are found."""
+    model = BPEModel(
+        vocab=Vocab({bytes([byte]): byte for byte in range(256)}),
+        merges=PairList(()),
+        normalizer=steps,
+        pretokenizer=(),
+        added=tuple(replace(token, id=1000 + token.id) for token in added),
+    )
+    whole = Encoder(model)._whole(allowed)
+    assert whole is not None
+    return whole.encode
+
+
+ENGINE_FORMS: list[tuple[tuple[NormalizerStep, ...], normalizers.Normalizer | None]] = [
+    ((), None),
+    ((UnicodeForm("NFC"),), normalizers.NFC()),
+    ((UnicodeForm("NFKC"),), normalizers.NFKC()),
+    ((Prepend("_"),), normalizers.Prepend("_")),
+]
+
+
+@pytest.mark.skipif(running().kernel != "native", reason="no kernel")
+@pytest.mark.parametrize("allowed", ["all", frozenset()], ids=["all", "none"])
+@pytest.mark.parametrize(("steps", "normalizer"), ENGINE_FORMS, ids=str)
+@settings(max_examples=300)
+@given(added=token_lists, text=texts)
+def test_the_kernel_finds_what_tokenizers_does(
+    steps: tuple[NormalizerStep, ...],
+    normalizer: normalizers.Normalizer | None,
+    allowed: Allowed,
+    added: list[AddedToken],
+    text: str,
+) -> None:
+    shapes = [normalize(steps, token.text) for token in added if token.normalized]
+    assume(len(set(shapes)) == len(shapes) and "" not in shapes)
+    engine = engine_of(added, normalizer)
+    engine.encode_special_tokens = allowed != "all"
+    found = ids_of(added, steps, allowed=allowed)(text)
+    if found is None:
+        assert by_us(added, steps, text, allowed) is None or normalize(steps, text) != text
+        return
+    ours: list[str | int] = []
+    for number in found:
+        part = number - 1000 if number >= 1000 else to_chars(bytes([number]))
+        if ours and isinstance(part, str) and isinstance(ours[-1], str):
+            ours[-1] += part
+        else:
+            ours.append(part)
+    assert ours == by_engine(engine, added, text)
+
+
+@pytest.mark.skipif(running().kernel != "native", reason="no kernel")
+def test_the_kernel_takes_the_white_space_of_tokenizers() -> None:
+    added = [AddedToken("<a>", 100, special=False, lstrip=True, rstrip=True)]
+    engine, encode = engine_of(added, None), ids_of(added, (), allowed="all")
+    for code in (*range(0x3100), 0xFEFF, 0x1F600):
+        text = f"{chr(code)}<a>{chr(code)}"
+        assert (encode(text) == [1100]) == (engine.encode(text).ids == [1000]), f"U+{code:04X}"

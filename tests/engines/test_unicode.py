@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 
@@ -10,11 +11,20 @@ import pytest
 import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
+from bpe_interop.encode.plan import _normal_form
 from bpe_interop.errors import PatternError
+from bpe_interop.kernel import running
 from bpe_interop.text import unicode
-from bpe_interop.text.unicode import CharClass, Ranges, char_class, property_ranges
+from bpe_interop.text.unicode import (
+    CharClass,
+    FormName,
+    Ranges,
+    char_class,
+    form_table,
+    property_ranges,
+)
 
 SCALARS = "".join(map(chr, (c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF)))
 BYTES = {bytes([i]): i for i in range(256)}
@@ -184,3 +194,24 @@ def test_ranges_are_merged_and_complemented() -> None:
     assert unicode.merge([(5, 6), (1, 2), (3, 3), (6, 9)]) == ((1, 3), (5, 9))
     assert unicode.complement(((0, 3), (7, 0x10FFFF))) == ((4, 6),)
     assert unicode.complement(()) == ((0, 0x10FFFF),)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(running().kernel != "native", reason="no kernel")
+@pytest.mark.parametrize("name", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_the_kernel_keeps_what_tokenizers_leaves_in_a_normal_form(name: FormName) -> None:
+    """Every character; a sample of starters with marks that are composed, moved or blocked."""
+    form, engine = _normal_form(name), getattr(normalizers, name)().normalize_str
+    assert form is not None
+    assert [c for c in SCALARS if form.keeps(c) != (engine(c) == c)] == []
+    classes, _ = form_table(name)
+    odd = [c for c in SCALARS if classes[ord(c)]]
+    rng = random.Random(name)
+    for mark in rng.sample([c for c in SCALARS if 0 < classes[ord(c)] < 253], 60):
+        for starter in [*rng.sample(odd, 400), *SCALARS[0x41:0x250]]:
+            for text in (starter + mark, f"{starter}\u0323{mark}", f"{starter}\u0301{mark}"):
+                assert not form.keeps(text) or engine(text) == text, ascii(text)
+    joined = (
+        () if name.endswith("D") else ("\u1100\u1161", "\uac00\u11a8", "\u0bc6\u0bbe", "e\u0301")
+    )
+    assert not any(map(form.keeps, (*joined, "\u00e9\u0323", "\u2126")))

@@ -25,7 +25,14 @@ from bpe_interop.encode.plan import plan_of
 from bpe_interop.engines import from_model
 from bpe_interop.errors import DecodeError, DisallowedSpecialError, EncodeError, PatternError
 from bpe_interop.formats import by_name
-from bpe_interop.kernel import SplitTable, library, running, set_aside, splitter_of
+from bpe_interop.kernel import (
+    SplitTable,
+    TextEncoder,
+    library,
+    running,
+    set_aside,
+    splitter_of,
+)
 from bpe_interop.kernel.encoder import COUNT, SharedIntegers
 from bpe_interop.model import (
     AddedToken,
@@ -108,6 +115,11 @@ def characters(**changes: Any) -> BPEModel:
         added=(AddedToken("<unk>", 9), AddedToken("<t>", 10, special=False)),
     )
     return replace(model, **changes)
+
+
+def whole_of(model: BPEModel) -> TextEncoder | None:
+    """The kernel's encoder of whole texts, in which no special token is allowed."""
+    return Encoder(model)._whole(frozenset())
 
 
 def merging_bytes() -> BPEModel:
@@ -244,6 +256,8 @@ def test_characters_that_are_read_again_and_again_are_left_to_python() -> None:
         ("pretokens", 16),
         ("ids", 16),
         ("ids of characters", 14),
+        ("added tokens", 20),
+        ("normal forms", 30),
         ("ids decoded", 30),
         ("ids of characters decoded", 20),
         ("pretokens counted", 12),
@@ -384,19 +398,19 @@ def test_characters_merge_as_by_hand() -> None:
 @needs_library
 def test_the_kernel_says_where_tokens_stand() -> None:
     """In characters: fused unknown ones, a prefix, and none where characters have vanished."""
-    raw = plan_of(characters()).whole
+    raw = whole_of(characters())
     assert raw is not None
     assert raw.encode_placed("") == ([], [])
     assert raw.encode_placed("xy\u65e5 b") == ([5, 9, 5, 1], [(0, 1), (0, 3), (3, 4), (4, 5)])
     assert raw.encode_placed("aab") == ([6, 2], [(0, 1), (1, 3)])
-    apart = plan_of(characters(fallback=Fallback("unknown", 9))).whole
+    apart = whole_of(characters(fallback=Fallback("unknown", 9)))
     assert apart is not None
     assert apart.encode_placed("xy") == ([5, 9, 9], [(0, 1), (0, 1), (1, 2)])
-    dropping = plan_of(characters(fallback=Fallback("drop"))).whole
+    dropping = whole_of(characters(fallback=Fallback("drop")))
     assert dropping is not None
     assert dropping.encode_placed("ab") == ([5, 2], [(0, 1), (0, 2)])
     assert dropping.encode_placed("axb") is None
-    in_bytes = plan_of(small()).whole
+    in_bytes = whole_of(small())
     assert in_bytes is not None
     placed = [259, 0xE6, 0x97, 0xA5, 97], [(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]
     assert in_bytes.encode_placed("\u00e9\u65e5a") == placed
@@ -408,7 +422,7 @@ def test_published_models_have_offsets_from_the_kernel(name: str, data: Data) ->
     """Text with characters that fall back to bytes, composed ones, special tokens."""
     text = "Na\u00efve caf\u00e9s, \u65e5\u672c\u8a9e\U0001f600\U000130de <s> x\n\n  123 'll"
     model = load(data(f"{name}/tokenizer.json")).model
-    encoder = plan_of(model).whole or plan_of(model).part
+    encoder = whole_of(model)
     assert encoder is not None
     assert encoder.encode_placed(text) is not None
     allowed = frozenset(token.text for token in model.added or () if token.special)
@@ -442,7 +456,7 @@ def test_real_models_of_characters_have_the_ids_of_their_engines(name: str, data
         {"tokenizer.model": data(f"{name}/tokenizer.model").read_bytes()}
     )
     processor = SentencePieceProcessor(model_file=str(data(f"{name}/tokenizer.model")))
-    assert plan_of(model).whole is not None
+    assert whole_of(model) is not None
     encoder = Encoder(model)
     for part in ("war-and-peace.txt", "xiyou.txt", "code/ggml.c", "utf8_sequence_0x10ffff.txt"):
         whole = data(f"corpora/{part}").read_text("utf-8", "replace")
@@ -463,7 +477,7 @@ def test_real_documents_of_characters_are_encoded_and_decoded_as_by_tokenizers(
 ) -> None:
     path = data(f"{name}/tokenizer.json")
     tokenizer, engine = load(path), EngineTokenizer.from_file(str(path))
-    assert plan_of(tokenizer.model).whole is not None
+    assert whole_of(tokenizer.model) is not None
     for part in ("war-and-peace.txt", "xiyou.txt", "utf8_sequence_0x10ffff.txt"):
         whole = data(f"corpora/{part}").read_text("utf-8", "replace")
         text = whole[len(whole) // 3 :][:40_000]

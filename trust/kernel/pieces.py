@@ -125,11 +125,15 @@ def random_file(rng: random.Random) -> bytes:
     )
 
 
+def random_piece_model(rng: random.Random) -> BPEModel:
+    """A model of characters, as its file has it or changed."""
+    model = by_name("sentencepiece").load({"tokenizer.model": random_file(rng)})
+    return _changed(model, rng) if rng.random() < 0.7 else model
+
+
 def encoded_pieces(rng: random.Random) -> list[Case]:
     """Encodes texts with a model of characters, as :class:`.texts.Encoding` does."""
-    model = by_name("sentencepiece").load({"tokenizer.model": random_file(rng)})
-    if rng.random() < 0.7:
-        model = _changed(model, rng)
+    model = random_piece_model(rng)
     texts = [*(random_text(rng) for _ in range(_LONG)), *short_texts(rng, _PARTS)]
     allowed = frozenset({"<s>"}) if rng.random() < 0.2 else frozenset[str]()
     return [Case(Encoding(model, texts, allowed), texts=len(texts))]

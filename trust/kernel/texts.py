@@ -16,7 +16,6 @@ from functools import partial
 from typing import get_args
 
 from bpe_interop.encode import Encoder
-from bpe_interop.encode.plan import plan_of
 from bpe_interop.errors import BpeInteropError, PatternError
 from bpe_interop.kernel import is_aside, splitter_of
 from bpe_interop.model import AddedToken, BPEModel, RankTable, Vocab
@@ -36,6 +35,7 @@ from bpe_interop.steps import (
     Words,
 )
 from bpe_interop.text import spellings
+from bpe_interop.text.added_tokens import Allowed
 from bpe_interop.text.normalize import repair
 from bpe_interop.text.split import compiled
 from bpe_interop.theory.split_tables import split_tables
@@ -195,25 +195,32 @@ class Encoding:
 
     model: BPEModel
     texts: Sequence[str]
-    allowed: frozenset[str]
+    allowed: Allowed
+    template: bool = False
 
     def __call__(self) -> Answered:
         encoder = Encoder(replace(self.model))
+        encode = partial(encoder.encode, template=self.template)
         first = self.texts[: 2 * _LONG]
-        rows = [self._said(encoder.encode, text) for text in (*first, *first)]
+        rows = [self._said(encode, text) for text in (*first, *first)]
         rows += [self._said(encoder.encode_array, text) for text in first]
         rows += [self._said(encoder.encode_with_offsets, text) for text in first]
         each = self._at_once(encoder, self.texts)
-        by_kernel = plan_of(encoder.model).part is not None
+        try:
+            by_kernel = encoder._whole(self.allowed) is not None
+        except BpeInteropError:
+            by_kernel = False
         return Answered((rows, each), native=by_kernel)
 
     def _at_once(self, encoder: Encoder, texts: Sequence[str]) -> Sequence[object]:
+        encode_each = partial(encoder.encode_each, threads=2, template=self.template)
         try:
-            return encoder.encode_each(texts, self.allowed, threads=2)
+            return encode_each(texts, self.allowed)
         except BpeInteropError:  # of which text, is told one by one
-            answers = [self._said(encoder.encode, text) for text in texts]
+            encode = partial(encoder.encode, template=self.template)
+            answers = [self._said(encode, text) for text in texts]
         whole = [text for text, ids in zip(texts, answers, strict=True) if isinstance(ids, list)]
-        return [*answers, encoder.encode_each(whole, self.allowed, threads=2)]
+        return [*answers, encode_each(whole, self.allowed)]
 
     def _said(self, call: Callable[..., Sequence[object]], text: str) -> object:
         try:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from .added import around_encoded, forms_kept
 from .comparing import Case, both
 from .files import (
     documents_read,
@@ -32,6 +33,8 @@ WORKS: dict[str, Callable[[random.Random], list[Case]]] = {
     "pretokens": cuts,
     "ids": encoded,
     "ids of characters": encoded_pieces,
+    "added tokens": around_encoded,
+    "normal forms": forms_kept,
     "ids decoded": decoded,
     "ids of characters decoded": decoded_pieces,
     "files written": files_written,
@@ -53,6 +56,8 @@ DRAWN: dict[str, int] = {
     "pretokens": 24,
     "ids": 32,
     "ids of characters": 24,
+    "added tokens": 32,
+    "normal forms": 40,
     "ids decoded": 60,
     "ids of characters decoded": 40,
     "files written": 2,

@@ -1,0 +1,124 @@
+"""What stands around encoders in the kernel: added tokens, normalizers, templates.
+
+The twins are ``text/added_tokens.py``, ``text/normalize.py`` and the room ``encode``.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain
+
+from .encoder import TextEncoder
+from .library import Held, address, answer, library, made
+
+
+@dataclass(frozen=True, slots=True)
+class SoughtToken:
+    """An added token as it is looked for.
+
+    ``sought``: it is not special, or it is allowed. ``doubtful``: another token has the same text
+    by now, so where it is found the kernel leaves the text to Python. The rest is
+    ``AddedToken``'s.
+    """
+
+    text: str
+    id: int
+    sought: bool
+    special: bool
+    doubtful: bool
+    lstrip: bool
+    rstrip: bool
+    single_word: bool
+    ascii_space: bool
+    longest_first: bool
+
+    def flags(self) -> int:
+        """The flags in the order of ``native/src/added.rs``."""
+        flags = (self.sought, self.special, self.doubtful, self.lstrip, self.rstrip)
+        more = (self.single_word, self.ascii_space, self.longest_first)
+        return sum(flag << place for place, flag in enumerate((*flags, *more)))
+
+
+class NormalForm(Held):
+    """A Unicode normal form. Threads may share it."""
+
+    def keeps(self, text: str) -> bool:
+        """Whether it leaves a text as it is; False also where that is not decided."""
+        data = text.encode("utf-8")
+        return answer(self.library.normal_form_keeps(self.number, data, len(data))) == 1
+
+
+def normal_form_of(pages: array[int], classes: bytes, pairs: array[int]) -> NormalForm | None:
+    """A normal form by its tables (:func:`.text.unicode.form_table`); None without a kernel."""
+    loaded = library()
+    if loaded is None:
+        return None
+    sizes = (address(pages), len(pages), classes, len(classes), address(pairs), len(pairs))
+    held = made(loaded.normal_form_new(*sizes))
+    return None if held is None else NormalForm(loaded, held)
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """What the kernel does of a normalizer, with each stretch of text between added tokens.
+
+    Attributes:
+        form: it must leave the text as it is; where it does not, Python normalizes the text.
+        prefix: then put before the text; None: nothing is put there, and no space is written.
+        escape: whether spaces, those of the prefix too, are then written as U+2581.
+    """
+
+    form: NormalForm | None = None
+    prefix: str | None = None
+    escape: bool = False
+
+
+def encoder_around(
+    encoders: tuple[TextEncoder, TextEncoder],
+    normal: Normal,
+    tokens: tuple[Sequence[SoughtToken], Sequence[SoughtToken]],
+    words: Sequence[tuple[int, int]],
+    template: tuple[Sequence[int], Sequence[int]],
+) -> TextEncoder | None:
+    """The encoder of whole texts; None where the kernel cannot hold what is asked for.
+
+    Args:
+        encoders: of a stretch of normalized text that begins its text, and of the others.
+        normal: the normalizer.
+        tokens: those that are looked for in the text as it is, and in the normalized one.
+        words: the characters of words, as ranges, for ``single_word``.
+        template: the ids before those of a text, and after them.
+    """
+    loaded = encoders[0].library
+    phases: list[Held | None] = []
+    for sought in tokens:
+        texts = [token.text.encode("utf-8") for token in sought]
+        ends = array("Q", accumulate(map(len, texts)))
+        listed = array("I", chain.from_iterable((token.id, token.flags()) for token in sought))
+        alone = any(token.single_word for token in sought)
+        ranges = array("I", chain.from_iterable(words if alone else ()))
+        data = b"".join(texts)
+        held = None
+        if sought:
+            held = made(
+                loaded.phase_new(
+                    *(data, len(data), address(ends), address(listed), len(sought)),
+                    *(address(ranges), len(ranges)),
+                )
+            )
+            if held is None:
+                return None
+        phases.append(None if held is None else Held(loaded, held))
+    objects = array("q", [each.number if each else 0 for each in (*encoders, normal.form, *phases)])
+    prefix = (normal.prefix or "").encode("utf-8")
+    flags = normal.escape | (normal.prefix is None) << 2
+    placed = array("I", chain(*template))
+    encoder = made(
+        loaded.around_new(
+            *(address(objects), prefix, len(prefix), flags, address(placed)),
+            *map(len, template),
+        )
+    )
+    return None if encoder is None else TextEncoder(loaded, encoder)
