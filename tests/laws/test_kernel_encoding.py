@@ -61,7 +61,7 @@ from bpe_interop.text.normalize import repair
 from bpe_interop.text.patterns import parse
 from bpe_interop.text.regex_syntax import Node
 from bpe_interop.text.split import Splitter
-from bpe_interop.text.unicode import LAST
+from bpe_interop.text.unicode import LAST, PAGE
 from bpe_interop.theory import split_tables as tables
 from bpe_interop.theory.automata import Machine, machine_of
 from bpe_interop.tokenizer import Tokenizer
@@ -140,7 +140,7 @@ def test_published_patterns_have_small_tables_without_gaps(name: str) -> None:
     (table,) = tables.split_tables((one(PATTERNS[name]),))
     assert table.covers
     assert len(table.transitions) // table.stride < 25
-    assert len(table.pages) * tables.PAGE == LAST + 1
+    assert len(table.pages) * PAGE == LAST + 1
 
 
 @pytest.mark.parametrize(("source", "least"), [(r"ab*c?|\s+(?!\S)|\s+", 50), ("a+", 10)])
@@ -174,8 +174,8 @@ def test_a_wrong_entry_is_found_by_the_proof(source: str, least: int) -> None:
 
 def letter_of(table: SplitTable, numbers: bytes, number: int) -> int:
     code = numbers.index(number)
-    page = table.pages[code // tables.PAGE]
-    return table.classes[page * tables.PAGE + code % tables.PAGE]
+    page = table.pages[code // PAGE]
+    return table.classes[page * PAGE + code % PAGE]
 
 
 def test_a_wrong_class_is_found_by_the_proof() -> None:
