@@ -17,7 +17,7 @@ from ..model import BPEModel
 from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source
 from ..text.added_tokens import Allowed
-from ..token_files.settings import Special
+from ..token_files.job import Special
 from ..tokenizer import Tokenizer
 from .completion import file_names
 from .encoded_corpora import CorpusOptions, corpus_options, write_corpora

@@ -18,7 +18,8 @@ from ..io.target import check_target, keep_apart
 from ..model import BPEModel
 from ..text.visible import many
 from ..token_files import LAYOUTS, SHARD_BYTES, EncodedCorpus, Settings, Way, encode_corpora
-from ..token_files.settings import Dtype, Layout, Special
+from ..token_files.job import Special
+from ..token_files.layouts import Dtype, LayoutName
 from ..token_files.writer import UNFINISHED
 from .completion import file_names
 from .interrupts import INTERRUPTED
@@ -33,7 +34,7 @@ class CorpusOptions:
 
     corpora: tuple[str, ...]
     folder: Path | None
-    layout: Layout
+    layout: LayoutName
     dtype: Dtype | None
     eos: str | None
     max_length: int | None

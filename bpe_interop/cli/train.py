@@ -23,8 +23,7 @@ from ..model import BPEModel, PairList, show
 from ..statement import Statement, restated
 from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained
-from ..train.request import Algorithm, Option, made_by_trainer
-from ..train.result import Tick
+from ..train.training import Algorithm, Option, Tick, made_by_trainer
 from .completion import file_names
 from .manual import DECIDING, command
 from .options import (

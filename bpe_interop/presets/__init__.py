@@ -23,8 +23,7 @@ from ..model import (
 from ..steps import Pattern, Split
 from .openai import MODEL_TO_ENCODING
 from .own import NORMALIZERS, SUFFIX, OwnPreset, read_preset
-from .preset import Preset
-from .table import FAMILIES, PRESETS
+from .table import FAMILIES, PRESETS, Preset
 
 __all__ = [
     "NORMALIZERS",

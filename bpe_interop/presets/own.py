@@ -27,8 +27,7 @@ from dataclasses import dataclass
 from ..steps import NormalizerStep, UnicodeForm
 from ..strict_json import Node, parse
 from ..text.spellings import is_a_name
-from .preset import Preset
-from .table import PRESETS
+from .table import PRESETS, Preset
 
 SUFFIX = ".json"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .check import Checked, check_token_files
+from .job import Settings
 from .layouts import LAYOUTS
-from .settings import Settings
 from .writer import SHARD_BYTES, EncodedCorpus, Step, Way, encode_corpora
 
 __all__ = [

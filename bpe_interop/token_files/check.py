@@ -16,11 +16,9 @@ from ..fingerprint import fingerprint
 from ..io.reader import read
 from ..tokenizer import Tokenizer
 from ..workers import Ticket, opened_from
-from .columns import sha256_of_file
-from .job import encode_batch, stem_of
+from .job import encode_batch, eos_id, sha256_of_file, stem_of
 from .layouts import LAYOUTS, document_id
 from .manifest import NAME, TOKENIZER, Manifest, WrittenPart, read_manifest
-from .settings import eos_id
 
 _IN_SHARD = 10
 """Of one shard at most so many documents are taken, where there are enough shards."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from ..errors import FormatError, SourceError
 from ..io.reader import unreadable
 from ..strict_json import check_schema, parse, read_as
-from .job import COUNTED, Encoded
-from .settings import Dtype, Settings
+from .job import COUNTED, Encoded, Settings
+from .layouts import Dtype
 
 KIND = "bpe-interop token files"
 SCHEMA = 1

@@ -46,10 +46,18 @@ from ..workers import (
 )
 from ..workers.state import holds_nothing
 from ..workers.worker import versions_here
-from .columns import sha256_of_file
-from .job import SHARD, Encoded, EncodeJob, check_skips, encode_batch
+from .job import (
+    SHARD,
+    Encoded,
+    EncodeJob,
+    Settings,
+    check_skips,
+    dtype_of,
+    encode_batch,
+    eos_id,
+    sha256_of_file,
+)
 from .manifest import NAME, TOKENIZER, Manifest, OriginFile, TokenizerFacts, WrittenPart
-from .settings import Settings, dtype_of, eos_id
 
 SHARD_BYTES = 1 << 26
 """About how many bytes of the corpus on disk become a shard."""

@@ -7,11 +7,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..arguments import several
-from .learner import BYTES, LearnedMerge
-from .native import learned
+from .learner import BYTES, LearnedMerge, learned
 from .pretokens import Texts, count, cuts, names_of, read_texts, refuse_names
-from .request import ALGORITHMS, Algorithm, Option, Request, steps
-from .result import Tick, Training, empty, untrained, with_merges
+from .training import (
+    ALGORITHMS,
+    Algorithm,
+    Option,
+    Request,
+    Tick,
+    Training,
+    empty,
+    steps,
+    untrained,
+    with_merges,
+)
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer

@@ -13,8 +13,7 @@ from ..model import PairList, all_ids
 from ..text.bytechars import to_chars
 from .learner import BYTES
 from .pretokens import Handed, Texts, cuts, names_of, read_texts
-from .request import Request, known_options, steps
-from .result import Tick, Training, untrained
+from .training import Request, Tick, Training, known_options, steps, untrained
 
 OPTIONS = (
     "limit_alphabet",

@@ -24,6 +24,8 @@ from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
+from ..kernel import learner_of
+
 BYTES = 256
 """The ids that are not learned: each byte's is its number."""
 
@@ -34,6 +36,8 @@ Measured on 10 MB: 4 is slower (more counts of everything), 64 takes more memory
 """
 
 _BORDER = -1
+_AT_ONCE = 1_024
+"""Merges of the kernel between which Ctrl-C is heard, and progress told."""
 
 Pair: TypeAlias = tuple[int, int]
 _Places: TypeAlias = "dict[int, list[int]]"
@@ -233,3 +237,40 @@ class Learner:
         self._slots = kept
         self._weights = bytes([1]) * len(kept) if self._alike else weighed
         self._sizes = [1] * len(sizes)
+
+
+def learned(
+    pretokens: Mapping[bytes, int],
+    limit: int | None,
+    least: int,
+    tick: Callable[[int], None],
+) -> tuple[list[LearnedMerge], int]:
+    """The merges of :meth:`Learner.learn`, and how many tokens there are then: by the kernel, else
+    here.
+    """
+    by_kernel = _native(pretokens, limit, least, tick)
+    if by_kernel is not None:
+        return by_kernel
+    learner = Learner(pretokens)
+    return learner.learn(limit, least, tick), learner.tokens()
+
+
+def _native(
+    pretokens: Mapping[bytes, int], limit: int | None, least: int, tick: Callable[[int], None]
+) -> tuple[list[LearnedMerge], int] | None:
+    learner = learner_of(pretokens)
+    if learner is None:
+        return None
+    merges: list[LearnedMerge] = []
+    while limit is None or len(merges) < limit:
+        wanted = _AT_ONCE if limit is None else min(_AT_ONCE, limit - len(merges))
+        more = learner.more(wanted, least)
+        if more is None:
+            return None
+        for left, right, frequency in more:
+            merges.append(LearnedMerge(left, right, BYTES + len(merges), frequency))
+            tick(len(merges))
+        if len(more) < wanted:
+            break
+    tokens = learner.tokens()
+    return None if tokens is None else (merges, tokens)

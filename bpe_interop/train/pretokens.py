@@ -21,14 +21,14 @@ from ..corpora import (
     refuse_json,
 )
 from ..errors import EngineError, PatternError, SourceError, not_utf8
-from ..kernel import VARIABLE, PretokenCounter
+from ..kernel import VARIABLE, PretokenCounter, counter_of, splitter_of
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.normalize import repair
 from ..text.patterns import parse
 from ..text.spellings import is_known
 from ..text.split import compiled
-from .native import native_counter
-from .result import Tick, empty
+from ..theory.split_tables import split_tables
+from .training import Tick, empty
 
 Texts: TypeAlias = Union[str, Path, Iterable[Union[str, Path]]]
 """A ``str`` is a text; a ``Path`` stands for files, as :func:`.corpora.find_files` says."""
@@ -243,6 +243,17 @@ class Pretokens:
     counts: Counter[str] = field(default_factory=Counter)
     size: int = 0
     unmatched: int = 0
+
+
+def native_counter(steps: tuple[PreTokenizerStep, ...]) -> PretokenCounter | None:
+    """A counter of the pretokens of a pre-tokenizer that tables can hold."""
+    if not steps:
+        return None
+    try:
+        splitter = splitter_of(split_tables(steps))
+    except PatternError:
+        return None
+    return None if splitter is None else counter_of(splitter)
 
 
 def count(

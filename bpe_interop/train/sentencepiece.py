@@ -13,8 +13,7 @@ from ..formats import by_name
 from ..gate import renamed
 from ..model import SequenceTemplate
 from .pretokens import LINES, Handed, Texts, names_of, read_texts
-from .request import Option, Request
-from .result import Tick, Training
+from .training import Option, Request, Tick, Training
 
 LONGEST = 4192
 """SentencePiece's own ``max_sentence_length``, in bytes."""

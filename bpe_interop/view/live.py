@@ -27,8 +27,7 @@ from ..limits import PAGE_CONNECTIONS, PAGE_SECONDS, PAGE_TOKENIZERS
 from ..presets import PRESETS
 from ..reports.page import digest, templates
 from .chats import Chat, read_chat
-from .flow import flows
-from .page import sheet
+from .page import flows, sheet
 from .panels import Viewed, chat_panels, chat_text, check_size, panels
 
 if TYPE_CHECKING:

@@ -182,7 +182,7 @@ def test_where_memory_ends_the_kernel_leaves_the_text_to_python(text: str, work:
 def test_where_memory_ends_nothing_of_a_text_is_counted() -> None:
     """Wherever that is: a process for each limit, which counts the texts that have room."""
     code = f"""
-from bpe_interop.train.native import native_counter
+from bpe_interop.train.pretokens import native_counter
 {LIMITED}
 def text(at):
     letters = (chr(0x4e00 + number % 20000) + chr(0x4e00 + number // 20000)

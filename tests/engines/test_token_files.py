@@ -31,10 +31,8 @@ from bpe_interop.errors import FormatError, SourceError, TargetError
 from bpe_interop.model import AddedToken, BPEModel, PairList, Vocab
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import LAYOUTS, Settings, Way, check_token_files, encode_corpora
-from bpe_interop.token_files.columns import narrowed
-from bpe_interop.token_files.job import rows_of
-from bpe_interop.token_files.layouts import Rows
-from bpe_interop.token_files.settings import Dtype, Layout, eos_id
+from bpe_interop.token_files.job import eos_id, rows_of
+from bpe_interop.token_files.layouts import Dtype, LayoutName, Rows, narrowed
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
 EOS = "<|endoftext|>"
@@ -58,7 +56,7 @@ MEGATRON_INT32 = (
 )
 
 
-def write(folder: Path, layout: Layout, dtype: Dtype, documents: list[list[list[int]]]) -> None:
+def write(folder: Path, layout: LayoutName, dtype: Dtype, documents: list[list[list[int]]]) -> None:
     """Writes documents, three at a time."""
     with LAYOUTS[layout].writer(folder, "x", dtype) as writer:
         for first in range(0, len(documents), 3):
@@ -103,7 +101,7 @@ def test_numpy_reads_arrays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layout", ["megatron", "npy"])
-def test_many_documents_are_written_piece_by_piece(tmp_path: Path, layout: Layout) -> None:
+def test_many_documents_are_written_piece_by_piece(tmp_path: Path, layout: LayoutName) -> None:
     chosen = random.Random(1)
     documents = [
         [[chosen.randrange(60_000)] * chosen.randrange(1, 900)] * chosen.randrange(3)
@@ -219,7 +217,7 @@ def stored_ids(folder: Path, layout: str) -> list[list[int]]:
 
 @pytest.mark.parametrize("layout", ["megatron", "npy", "parquet"])
 def test_every_document_has_the_ids_of_the_engine(
-    corpus: Path, tmp_path: Path, layout: Layout
+    corpus: Path, tmp_path: Path, layout: LayoutName
 ) -> None:
     settings = Settings(layout, special="text", eos=EOS, max_length=10)
     written = encode(corpus, tmp_path / "ids", settings)

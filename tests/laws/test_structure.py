@@ -377,8 +377,7 @@ NAMES_THEM: dict[str, str] = {
     "encode.plan": "says who encodes",
     "theory.core": "keeps a form that was found for the model that it belongs to",
     "theory.split_tables": "makes the tables that the kernel splits by",
-    "train.native": "says who counts and who learns",
-    "train.pretokens": "takes the counts over",
+    "train.pretokens": "says who counts, and takes the counts over",
 }
 """Modules that name classes of the kernel, and why. To all others its answers are mappings and
 sequences, as the model has them."""

@@ -16,7 +16,7 @@ from conftest import FIXTURES
 from bpe_interop.errors import TargetError
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import Settings, check_token_files, encode_corpora
-from bpe_interop.token_files.settings import Layout
+from bpe_interop.token_files.layouts import LayoutName
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
 RECORDS = b"".join(
@@ -32,7 +32,7 @@ def left(folder: Path) -> list[str]:
 @pytest.mark.parametrize("more", [[], ["--scheduler", "local:2"]])
 @pytest.mark.parametrize("layout", ["megatron", "npy"])
 def test_standard_input_becomes_the_files_that_a_file_becomes(
-    command: Command, tmp_path: Path, layout: Layout, more: list[str]
+    command: Command, tmp_path: Path, layout: LayoutName, more: list[str]
 ) -> None:
     (tmp_path / "c.jsonl").write_bytes(RECORDS)
     how = ["--layout", layout, "--shard-bytes", "3000"]

@@ -23,7 +23,7 @@ from bpe_interop.train import Request, Training, learn, train
 from bpe_interop.train import learner as learning
 from bpe_interop.train import pretokens as counting
 from bpe_interop.train.learner import LearnedMerge, Learner
-from bpe_interop.train.request import steps
+from bpe_interop.train.training import steps
 
 
 def naive(pretokens: list[bytes], limit: int) -> tuple[list[LearnedMerge], list[list[int]]]:

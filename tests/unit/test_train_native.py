@@ -9,10 +9,9 @@ import pytest
 
 from bpe_interop.kernel import MergeLearner, PretokenCounter, running, set_aside
 from bpe_interop.train import learn
-from bpe_interop.train.learner import Learner
-from bpe_interop.train.native import learned, native_counter
-from bpe_interop.train.pretokens import Pretokens, count
-from bpe_interop.train.request import Request, steps
+from bpe_interop.train.learner import Learner, learned
+from bpe_interop.train.pretokens import Pretokens, count, native_counter
+from bpe_interop.train.training import Request, steps
 
 pytestmark = pytest.mark.skipif(
     running().kernel != "native", reason="there is no native kernel to compare"

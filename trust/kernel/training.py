@@ -6,8 +6,8 @@ import random
 
 from bpe_interop.kernel import is_aside, learner_of
 from bpe_interop.text.normalize import repair
-from bpe_interop.train.native import learned, native_counter
-from bpe_interop.train.pretokens import count
+from bpe_interop.train.learner import learned
+from bpe_interop.train.pretokens import count, native_counter
 
 from .comparing import Answered, Case
 from .texts import random_steps, random_text, short_texts
