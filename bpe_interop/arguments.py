@@ -18,12 +18,12 @@ Name: TypeAlias = Union[str, Path]
 
 
 def one_or_more(given: str | Iterable[str]) -> tuple[str, ...]:
-    """Words as they are given: one by itself, or several."""
+    """One word, or several."""
     return (given,) if isinstance(given, str) else tuple(given)
 
 
 def names(given: Name | Iterable[Name]) -> tuple[Name, ...]:
-    """Names of files as they are given: one by itself, or several.
+    """One name of a file, or several.
 
     Raises:
         TypeError: they are bytes.
@@ -40,15 +40,12 @@ TEXTS = "for one text give [text]; for a file's text, [Path(NAME).read_text()]"
 
 
 def several(given: Iterable[T], what: str, instead: str = "give [text]") -> Iterable[T]:
-    """Texts as they are given, unless they are one text.
+    """Texts, unless they are one text.
 
-    Args:
-        given: what the caller gave.
-        what: what is meant, in the plural.
-        instead: what to give for one.
+    ``what`` is what is meant, in the plural; ``instead`` what to give for one.
 
     Raises:
-        TypeError: it is one ``str`` or ``bytes``; the message says what to give.
+        TypeError: it is one ``str`` or ``bytes``.
     """
     if isinstance(given, (str, bytes, bytearray)):
         kind = type(given).__name__

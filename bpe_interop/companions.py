@@ -41,7 +41,7 @@ from .presets import SAVE_ANEW, without_numbering
 from .steps import JoinBytes, NormalizerStep, Prepend, SentencePieceText
 from .strict_json import Node
 from .text.bytechars import to_chars
-from .transformers_classes import CLASSES, LOWEST, MEASURED, NEWEST, ROLES
+from .transformers_classes import CLASSES, LOWEST, MEASURED, ROLES, TRANSFORMERS
 
 _OPEN = ("gpt2", "tiktoken", "sentencepiece")
 """Formats whose files do not say all of their added tokens."""
@@ -87,7 +87,7 @@ def _with_files(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
     if model.origin.format == "sentencepiece" and prefixed and len(model.added or ()) > own:
         assumed += (
             "a space is put before every part of a text between added tokens, as sentencepiece "
-            f"does to a text; {NEWEST}'s LlamaTokenizer puts none before a part "
+            f"does to a text; {TRANSFORMERS}'s LlamaTokenizer puts none before a part "
             f"that begins with a space, and unless {CONFIG} says legacy: true, only before the "
             "first part",
         )
@@ -181,7 +181,7 @@ def _with_tokens(
         elif number != token.id and not (is_new and is_rank_file):
             lost.append(
                 f"{file} gives {show(token.text)} the id {number}, and it has {token.id} "
-                + (f"in {NEWEST}" if is_new else f"in {_main(model)}")
+                + (f"in {TRANSFORMERS}" if is_new else f"in {_main(model)}")
             )
         else:
             kept[token.text] = replace(token, id=number)

@@ -308,8 +308,8 @@ def write_checked(
         written = _verified(source, trip, target, how, by_user, tick)
     else:
         losses, again = _admitted(source, trip, how)
-        with staged(target.place, trip.files, force=how.force) as stage:
-            written = Written(trip.files, again, losses, _put_into(base, trip.files, stage))
+        with staged(target.place, trip.files, force=how.force) as staging:
+            written = Written(trip.files, again, losses, _put_into(base, trip.files, staging))
     again = written.again
     roles = () if trip.alone or not row.served else _without_roles(again)
     return replace(written, notes=(*written.notes, *roles, *usage_notes(again)))
@@ -362,10 +362,10 @@ def _verified(
     model, row = trip.model, trip.format
     with EngineProcesses(model, row, alone=bool(trip.alone)) as processes:
         losses, again = _admitted(source, trip, how)
-        with staged(target.place, trip.files, force=how.force) as stage:
+        with staged(target.place, trip.files, force=how.force) as staging:
             own, checks = Own(model), []
             if all(loss.grade == "metadata" for loss in losses):
-                processes.begin(trip.files, own, stage)
+                processes.begin(trip.files, own, staging)
             if source is not None:
                 alone = source.alone
                 if alone is None or alone.pretokenizer is None:
@@ -373,7 +373,7 @@ def _verified(
                 alone = as_run_by(source.format.engine, alone)
                 read = own if alone is model else Own(alone)
                 checks = [*check_source(source, read, tick)]
-            checks += check_written(trip, again, losses, stage, tick, own, processes)
+            checks += check_written(trip, again, losses, staging, tick, own, processes)
             begin(tick, "proving")
             # The files of both were run above, so the report needs none of them.
             label = "what was learned" if source is None else source.label
@@ -386,7 +386,7 @@ def _verified(
                 checks,
                 by_user,
             )
-            notes = _put_into(how.base, trip.files, stage)
+            notes = _put_into(how.base, trip.files, staging)
     return Written(trip.files, again, losses, notes, report)
 
 
@@ -412,12 +412,12 @@ def _embedded(row: Format, files: Files) -> Iterable[str]:
         )
 
 
-def _put_into(base: ExistingFile | None, files: Files, stage: Path) -> tuple[str, ...]:
+def _put_into(base: ExistingFile | None, files: Files, staging: Path) -> tuple[str, ...]:
     """Copies behind what was written what an existing file has there; what became of the rest."""
     if base is None:
         return ()
     [name] = files
-    return (*base.kept.notes(files), base.append(stage / name))
+    return (*base.kept.notes(files), base.append(staging / name))
 
 
 _GENERIC = frozenset({"tokenizer", "encoder", "vocab", "merges", "vocabulary"})

@@ -14,12 +14,9 @@ _FILE = "entry_points.txt"
 
 
 def entry_points(group: str) -> list[EntryPoint]:
-    """The entry points of a group, by name.
-
-    ``importlib.metadata`` takes ten times as long to be imported as the files take to be looked
-    through, so it is asked only where one of them names the group, or where packages may lie
-    elsewhere than in folders.
-    """
+    """The entry points of a group, by name."""
+    # importlib.metadata takes ten times as long to be imported as the files take to be looked
+    # through, so it is asked only where one of them names the group.
     if not _may_have(group):
         return []
     from importlib.metadata import entry_points
@@ -29,6 +26,7 @@ def entry_points(group: str) -> list[EntryPoint]:
 
 def _may_have(group: str) -> bool:
     """False only where no package in any folder of ``sys.path`` has such an entry point."""
+    # Another finder may have packages elsewhere than in folders.
     finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
     if [getattr(finder, "__name__", "") for finder in finders] != ["PathFinder"]:
         return True

@@ -1,8 +1,7 @@
 """What follows from a frozen value, worked out once and forgotten when the value is.
 
-A model is large, never changes, and is asked the same questions by many rooms. The answers are
-not written into it: its value would then depend on who asked before. They stand here, beside
-it, in one place for all, so nothing else in the package remembers anything about a model.
+Nothing else in the package remembers anything about a model, and answers are not written into it:
+its value would then depend on who asked before.
 """
 
 from __future__ import annotations
@@ -19,11 +18,8 @@ Answer = TypeVar("Answer")
 class Memo(Generic[Value, Answer]):
     """A function of one frozen value, which is worked out once for each. Decorates it.
 
-    Values are told apart by identity: comparing two models costs more than most answers. An
-    answer lives as long as its value, so it must not hold it. Threads may share it; two that ask
-    at the same moment may both work out the same. An answer may outlive its value where Python
-    was interrupted as it forgot it, and another value can have the same identity then, so who it
-    is for is asked too.
+    An answer lives as long as its value, so it must not hold it. Threads may share it; two that ask
+    at the same moment may both work out the same.
     """
 
     def __init__(self, work_out: Callable[[Value], Answer]) -> None:
@@ -32,7 +28,9 @@ class Memo(Generic[Value, Answer]):
         update_wrapper(self, work_out)
 
     def __call__(self, value: Value) -> Answer:
-        """The answer for a value, worked out or remembered; errors of the function are its own."""
+        """The answer for a value, worked out or remembered."""
+        # By identity: comparing two models costs more than most answers. An answer outlives its
+        # value where Python was interrupted as it forgot it, and another may have its identity.
         entry = self._answers.get(id(value))
         if entry is None or entry[0]() is not value:
             answer = self._work_out(value)

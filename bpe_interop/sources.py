@@ -164,7 +164,7 @@ def _preset(preset: str) -> presets.Preset:
 
 
 def carried_preset(preset: str | None) -> str | None:
-    """A preset that can travel: a file's contents, whose path is nothing to another machine.
+    """A preset that can travel: of a file its contents, because another machine has no such path.
 
     Raises:
         SourceError: the file cannot be read.
@@ -288,12 +288,10 @@ def _file_of_hub(
 
 
 def _hub_failures() -> tuple[type[Exception], ...]:
-    """What fails where the hub, the network or the cache does, and nothing else.
-
-    huggingface_hub's own errors have no common base; beside them stands that of the library by
-    which it asks. Older versions have some of them in ``utils`` only. Of hf_xet, which fetches
-    large files, they are RuntimeError. A defect of ours must not look like a hub that fails.
-    """
+    """What fails where the hub, the network or the cache does, and nothing else."""
+    # A defect of ours must not look like a hub that fails. huggingface_hub's own errors have no
+    # common base; beside them stands that of the library by which it asks. Older versions have
+    # some of them in ``utils`` only. Of hf_xet, which fetches large files, they are RuntimeError.
     rooms = map(importlib.import_module, ("huggingface_hub.errors", "huggingface_hub.utils"))
     named = chain.from_iterable(vars(room).values() for room in rooms)
     kinds = (each for each in named if isinstance(each, type) and issubclass(each, Exception))
@@ -305,11 +303,11 @@ def _head_by_ranges(
 ) -> TokenizerSource[None] | None:
     """The head of a file that holds more than a tokenizer; None where it is no such file.
 
-    Nothing is kept on the disk, and of the file only what was read is fetched. All is read of one
-    commit: the branch may move between two requests.
+    Nothing is kept on the disk, and of the file only what was read is fetched.
     """
     from huggingface_hub import HfApi, HfFileSystem
 
+    # All is read of one commit: the branch may move between two requests.
     info = HfApi().repo_info(repository, revision=revision or None)
     if not info.sha:
         raise SourceError(

@@ -174,7 +174,7 @@ def measure(
         limit: seconds after which a part is given to another worker, once.
         state: a file in which it is kept what is done, to go on from.
         tick: is told how many bytes of the files were read since it was last called; a
-            :class:`.StageTick` is told how many there are as well.
+            :class:`.PhaseTick` is told how many there are as well.
         watch: is told how far it is after each part.
 
     Raises:

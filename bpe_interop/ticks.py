@@ -1,4 +1,4 @@
-"""How far a long run is: how many texts are done, of how many, and at which stage it is."""
+"""How far a long run is: how many texts are done, of how many, and in which phase it is."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ def untold(count: object) -> None:
     """Tells nobody how far it is."""
 
 
-class StageTick(ABC):
-    """A counter that is also told which stage begins, before anything of it is done."""
+class PhaseTick(ABC):
+    """A counter that is also told which phase begins, before anything of it is done."""
 
     @abstractmethod
     def __call__(self, count: int) -> None:
         """So many more texts are done."""
 
     @abstractmethod
-    def begin(self, stage: str, total: int | None = None, unit: Unit = "texts") -> None:
-        """A stage begins, with so many texts, or bytes of files.
+    def begin(self, phase: str, total: int | None = None, unit: Unit = "texts") -> None:
+        """A phase begins, with so many texts, or bytes of files.
 
         ``total`` is None where that is not known or none are counted.
         """
 
 
-def begin(tick: Tick, stage: str, total: int | None = None, unit: Unit = "texts") -> None:
-    """Tells a counter of a stage, if it wants to know."""
-    if isinstance(tick, StageTick):
-        tick.begin(stage, total, unit)
+def begin(tick: Tick, phase: str, total: int | None = None, unit: Unit = "texts") -> None:
+    """Tells a counter of a phase, if it wants to know."""
+    if isinstance(tick, PhaseTick):
+        tick.begin(phase, total, unit)

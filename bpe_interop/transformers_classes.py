@@ -28,7 +28,7 @@ LOWEST = "4.57"
 MEASURED = "5.24"
 """The newest version of transformers; everything else was measured in it."""
 
-NEWEST = f"transformers {MEASURED}"
+TRANSFORMERS = f"transformers {MEASURED}"
 """What sentences name, for an older one may do otherwise."""
 
 DEFAULT = "TokenizersBackend"

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..ticks import StageTick, Unit
+from ..ticks import PhaseTick, Unit
 from .terminal import tell
 
 if TYPE_CHECKING:
@@ -27,25 +27,25 @@ _SAYING_SO = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 """Variables by which ``rich`` takes a pipe for a terminal."""
 
 
-class Seen(StageTick):
-    """What is known of a run: its stage, how much of that is done, and what is said of it."""
+class Seen(PhaseTick):
+    """What is known of a run: its phase, how much of that is done, and what is said of it."""
 
     def __init__(self, usual: str) -> None:
-        self.stage, self.said = "reading", ""
+        self.phase, self.said = "reading", ""
         self.done = 0
         self.total: int | None = None
         self._usual, self._begun = usual, False
         self._unit: Unit = "texts"
 
     def __call__(self, count: int) -> None:
-        """So much more is done, of the usual stage where none was begun."""
+        """So much more is done, of the usual phase where none was begun."""
         if not self._begun:
             self.begin(self._usual)
         self.at(self.done + count)
 
-    def begin(self, stage: str, total: int | None = None, unit: Unit = "texts") -> None:
-        """A stage begins."""
-        self._begun, self.stage, self.total, self._unit = True, stage, total, unit
+    def begin(self, phase: str, total: int | None = None, unit: Unit = "texts") -> None:
+        """A phase begins."""
+        self._begun, self.phase, self.total, self._unit = True, phase, total, unit
         self.done, self.said = 0, ""
         if total is not None:
             self.at(0)
@@ -60,10 +60,10 @@ class Seen(StageTick):
     def watch(self, seen: Progress | Step) -> None:
         """How far a corpus is that is compared, measured or encoded."""
         ids = getattr(seen, "tokens", None)
-        stage = "corpora" if ids is None else "encoding"
-        if self.stage != stage:
+        phase = "corpora" if ids is None else "encoding"
+        if self.phase != phase:
             # Where the size is not known, as of a pipe, the bar only moves.
-            self.begin(stage, seen.total or None, "bytes")
+            self.begin(phase, seen.total or None, "bytes")
         of = f" of {_amount(seen.total, 'bytes')}" if seen.total else ""
         parts = [] if ids is None else [f"{ids:,} ids"]
         parts += [f"{_amount(seen.read, 'bytes')}{of}", f"{_amount(int(seen.rate), 'bytes')}/s"]
@@ -86,7 +86,7 @@ def progress(usual: str) -> Iterator[Seen]:
     """A block that says how far it is; what native code prints in it is kept off the screen.
 
     Args:
-        usual: the stage that is counted where none was begun.
+        usual: the phase that is counted where none was begun.
     """
     with _quiet_engines(), shown_progress(usual) as seen:
         yield seen
@@ -108,7 +108,7 @@ def shown_progress(usual: str) -> Iterator[Seen]:
     def speak() -> None:
         while not ended.wait(BEAT):
             said = f": {seen.said}" if seen.said else ""
-            tell(f"{time.monotonic() - began:,.0f} s: {seen.stage}{said}")
+            tell(f"{time.monotonic() - began:,.0f} s: {seen.phase}{said}")
 
     threading.Thread(target=speak, daemon=True).start()
     try:
@@ -136,12 +136,12 @@ class _Bar(Seen):
     def __init__(self, usual: str, bars: Bars) -> None:
         super().__init__(usual)
         self._bars = bars
-        self._task = bars.add_task(self.stage, total=None, said="")
+        self._task = bars.add_task(self.phase, total=None, said="")
 
-    def begin(self, stage: str, total: int | None = None, unit: Unit = "texts") -> None:
-        super().begin(stage, total, unit)
+    def begin(self, phase: str, total: int | None = None, unit: Unit = "texts") -> None:
+        super().begin(phase, total, unit)
         self._bars.remove_task(self._task)  # the total of a task cannot become unknown
-        self._task = self._bars.add_task(stage, total=total, said=self.said)
+        self._task = self._bars.add_task(phase, total=total, said=self.said)
 
     def at(self, done: int, said: str = "") -> None:
         super().at(done, said)

@@ -231,7 +231,7 @@ def _progress(request: Request, size: int) -> Iterator[Tick]:
                 seen.at(seen.done, f"{decimal(number)} of text")
             else:
                 # Of others' trainers only the reading can be watched.
-                if seen.stage != "merging":
+                if seen.phase != "merging":
                     limit = request.limit if request.algorithm == "tutorial" else None
                     seen.begin("merging", limit, "merges")
                 seen.at(number)

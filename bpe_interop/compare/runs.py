@@ -98,7 +98,7 @@ class RunOptions:
         thorough: run every code point, and runs of a million letters and spaces, which takes
             minutes.
         tick: called with the number of awkward texts compared since the last call; a
-            :class:`.StageTick` is told the stages and their totals as well.
+            :class:`.PhaseTick` is told the phases and their totals as well.
         watch: called after each batch of a corpus.
         executor: compare corpora by parts in this executor: a process pool, Dask's
             ``client.get_executor()``, an MPI pool. Its workers read the corpora themselves. The

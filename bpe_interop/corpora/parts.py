@@ -105,17 +105,7 @@ def _by_groups(
 
 
 class CutCorpus:
-    """A corpus cut into ``parts``, and its files as they were then: none may be written to.
-
-    Each part looks at its file before and after it; this sees what changed between two parts.
-
-    Args:
-        files: the files of a corpus.
-        size: about how many bytes on disk a part has.
-
-    Raises:
-        SourceError, EngineMissingError: as :func:`cut`.
-    """
+    """A corpus cut into ``parts`` (:func:`cut`), and its files as they were then."""
 
     def __init__(self, files: Sequence[CorpusFile], size: int = PART_BYTES) -> None:
         self.files = files
@@ -123,11 +113,8 @@ class CutCorpus:
         self.parts = cut(files, size)
 
     def check_unchanged(self) -> None:
-        """Looks at the files again.
-
-        Raises:
-            SourceError: a file is another now.
-        """
+        """Raises SourceError where a file is another now."""
+        # Each part looks at its file before and after it; this sees what changed between two.
         for file, before in self._seen:
             if stamp(file) != before:
                 raise _changed(file)

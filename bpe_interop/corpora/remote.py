@@ -77,11 +77,7 @@ class RemoteFile:
         return not schemes.isdisjoint(_PACKED)
 
     def is_file(self) -> bool:
-        """Whether it is there.
-
-        Raises:
-            OSError: the store does not answer.
-        """
+        """Whether it is there; OSError where the store does not answer."""
         with _one_kind_of_error(self.url):
             system, path = _found(self.url)
             return bool(system.isfile(path))
@@ -212,10 +208,9 @@ def _found(url: str) -> tuple[Any, str]:
 
 @contextlib.contextmanager
 def _one_kind_of_error(url: str) -> Iterator[None]:
-    """A block in which what a store raises becomes an ``OSError``; stores have their own kinds.
+    """A block in which what a store raises becomes an ``OSError``.
 
     Raises:
-        OSError: what was raised.
         EngineMissingError: a library that the store needs is not installed.
     """
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..io.target import naming_target
-from ..io.writer import stage_beside
+from ..io.writer import staging_beside
 from .documents import CorpusFile
 from .selection import identity
 from .streams import naming
@@ -43,7 +43,7 @@ def spooled(
     if again:
         identity(once[0])
     copies: dict[object, Path] = {}
-    with stage_beside(target) as folder:
+    with staging_beside(target) as folder:
         for file in once:
             if file.path not in copies:
                 copies[file.path] = folder / f"{len(copies)}{file.path.suffix if file.path else ''}"

@@ -101,10 +101,9 @@ def _decompressed(file: BinaryIO, suffix: str, label: str) -> BinaryIO:
 
 
 class ZstdStream(io.RawIOBase):
-    """What a zstd file holds, frame after frame. A frame that is cut off is an error.
+    """What a zstd file holds, frame after frame."""
 
-    zstandard's own ``stream_reader`` ends in silence where a frame does not.
-    """
+    # zstandard's own stream_reader ends in silence where a frame is cut off.
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

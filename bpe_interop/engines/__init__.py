@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Protocol
 
@@ -131,19 +132,15 @@ def from_files(name: str, format: str, files: Files, model: BPEModel | None = No
 
 
 def of_format(name: str, row: Format, files: Files, model: BPEModel | None = None) -> Engine:
-    """The same for a format that need not be among those that are known by name.
-
-    Raises:
-        The errors of :func:`from_files`.
-    """
+    """:func:`from_files` for a format that need not be known by name."""
     module, _, function = row.engines.get(name, "").partition(":")
     if not module:
         raise _no_such(name, row.name)
-    if not module.startswith(__name__.partition(".")[0] + "."):
-        with guarded(name, f"on the files of {row.title}, as {module} hands them to it"):
-            brought: Engine = getattr(importlib.import_module(module), function)(files, model)
-        return brought
-    engine: Engine = getattr(importlib.import_module(module), function)(files, model)
+    # A fault of another package's function is told with that package's name; ours guard their own.
+    ours = module.startswith(__name__.partition(".")[0] + ".")
+    doing = f"on the files of {row.title}, as {module} hands them to it"
+    with nullcontext() if ours else guarded(name, doing):
+        engine: Engine = getattr(importlib.import_module(module), function)(files, model)
     return engine
 
 
@@ -176,11 +173,7 @@ def from_model(name: str, model: BPEModel) -> Engine:
 
 
 def from_trip(name: str, trip: RoundTrip) -> Engine:
-    """An engine on the files of a round trip, whose format is the engine's own.
-
-    Raises:
-        The errors of :func:`from_model`.
-    """
+    """:func:`from_model` for files of the engine's own format that were written already."""
     for field in sorted(trip.format.needs):
         if getattr(trip.model, field) is None:
             raise UnstatedError(
@@ -207,14 +200,14 @@ def from_directory(name: str, path: str | Path) -> Engine:
 def served_model(path: str | Path) -> BPEModel | None:
     """The model that ``AutoTokenizer`` really runs for a directory.
 
-    transformers 5 rebuilds the tokenizers of known classes from vocabulary and merges and
-    discards the file's normalizer and pre-tokenizer. None where what it built has no
-    ``tokenizers`` pipeline inside, or one that cannot be read as a model.
+    None where what it built has no ``tokenizers`` pipeline inside that can be read as a model.
 
     Raises:
         EngineMissingError: transformers is not installed.
         EngineError: it fails on the directory.
     """
+    # transformers 5 rebuilds the tokenizers of known classes from vocabulary and merges, and
+    # discards the file's normalizer and pre-tokenizer.
     from .transformers import read_directory
 
     return read_directory(path).model()

@@ -4,10 +4,6 @@ One protocol for all of them. The parent sends pickles: ``sys.path``, then what 
 then requests: the name of a method and what it is given. The child answers each with
 ``("answer", value)`` or ``("error", error)``, and may say more before it does (``"said"``). It
 ends with its input. What it prints is no answer: it goes where errors go.
-
-The interpreter puts the current folder first among those that modules are looked for in, for
-``-c`` and ``-m``. That may be a model's folder from somewhere, with a ``pickle.py`` in it, so it is
-taken out before anything is imported.
 """
 
 from __future__ import annotations
@@ -32,8 +28,10 @@ Say: TypeAlias = Callable[[object], None]
 Make: TypeAlias = Callable[[Say], object]
 """Makes the object in the child; what it says there is the parent's ``said``."""
 
-# ``sys`` is part of the interpreter. ``-P`` takes the folder out too, and Python 3.10 does not
-# have it; ``-I`` would leave ``PYTHONPATH`` out.
+# For -c and -m the interpreter looks for modules in the current folder first. That may be a
+# model's folder from somewhere, with a pickle.py in it, so it goes before anything is imported
+# (sys is part of the interpreter). -P takes it out too, and Python 3.10 does not have it; -I would
+# leave PYTHONPATH out.
 _START = (
     "import sys; sys.path[:] = filter(None, sys.path); "
     "import pickle; sys.path[:] = pickle.load(sys.stdin.buffer); "
@@ -53,8 +51,8 @@ def cores() -> int:
 
 
 class EndedError(Exception):
-    """The child is gone. ``what`` says how, ``code`` is its exit code (or minus the signal),
-    ``late`` whether it was ended for its silence, and ``said`` what it said last.
+    """The child is gone: how, its exit code (or minus the signal), whether it was ended for its
+    silence, and what it said last.
     """
 
     def __init__(self, code: int, late: bool, seconds: float, said: object) -> None:

@@ -36,11 +36,8 @@ def exact_engine(name: str, model: BPEModel) -> Engine:
 
 
 def fastest_engine(model: BPEModel) -> Engine | None:
-    """The fastest installed engine that runs a model exactly.
-
-    None where there is none, and where the native kernel encodes the model: no engine that is
-    proved to give its ids is faster.
-    """
+    """The fastest installed engine that runs a model exactly; None where our encoder is as fast."""
+    # No engine that is proved to give the ids is faster than the native kernel.
     if plan_of(model).part is not None:
         return None
     for name in FASTEST:
@@ -55,5 +52,6 @@ def fastest_engine(model: BPEModel) -> Engine | None:
 
 
 def _lost(trip: RoundTrip) -> tuple[Loss, ...]:
-    """What changes ids or texts. What a reader of ours restores, the engine does not."""
+    """What changes ids or texts."""
+    # What a reader of ours would restore, the engine does not.
     return tuple(loss for loss in trip.losses if loss.grade != "metadata")

@@ -17,7 +17,7 @@ from ..steps import Pattern
 from ..text.patterns import preferred
 from ..text.spellings import FAMILIES
 from ..theory.utf8 import UTF8_BYTES
-from .library import LibraryEngine, Special, guarded, installed, library, written
+from .library import LibraryEngine, Special, folder_of, guarded, installed, library
 from .tiktoken import rank_file, ranks_of, stated_beside, unsaid
 
 _SCHEMES = {"gpt2": "gpt2", "cl100k": "cl100k", "qwen2": "qwen2", "o200k": "o200k"}
@@ -61,7 +61,10 @@ def read(files: Files, model: BPEModel | None) -> GigatokenEngine:
     pattern, special, plain = unsaid(stated_beside(files, name), model)
     scheme = _scheme(pattern, files[name])
     ranks = "ranks.tiktoken"
-    with guarded("gigatoken", f"on the rank file {name}"), written({ranks: files[name]}) as folder:
+    with (
+        guarded("gigatoken", f"on the rank file {name}"),
+        folder_of({ranks: files[name]}) as folder,
+    ):
         path = folder / ranks
         found = {text: special[text] for text in plain}
         finding = tokenizer.from_tiktoken(path, pretokenizer=scheme, special_tokens=found)

@@ -76,9 +76,7 @@ def installed(name: str) -> str | None:
 class guarded:
     """A block in which whatever a library raises becomes an ``EngineError`` that names the text.
 
-    A panic in Rust arrives as ``pyo3_runtime.PanicException``, which is a ``BaseException`` of
-    each extension's own and can be told by its name only. Interrupts, exhausted memory and our
-    own errors pass.
+    Interrupts, exhausted memory and our own errors pass.
     """
 
     def __init__(self, engine: str, doing: str, text: str | None = None) -> None:
@@ -92,6 +90,7 @@ class guarded:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None or isinstance(error, (BpeInteropError, MemoryError)):
             return
+        # pyo3_runtime.PanicException is a BaseException of each extension's own.
         panicked = type(error).__name__ == "PanicException"
         if not panicked and not isinstance(error, Exception):
             return
@@ -102,7 +101,7 @@ class guarded:
 
 
 @contextmanager
-def written(files: Files) -> Iterator[Path]:
+def folder_of(files: Files) -> Iterator[Path]:
     """A folder with these files while the block runs: some libraries read paths only.
 
     Raises:
@@ -151,11 +150,7 @@ class OneByOne(Protocol):
 
 
 class LibraryEngine(OneByOne):
-    """What all engines have alike that run in this process: an :class:`~.engines.Engine`.
-
-    A library's own calls are the methods that begin with an underscore. What they raise becomes
-    an ``EngineError`` that names the text.
-    """
+    """An :class:`~.engines.Engine` that runs in this process; ``_encode`` and the like call it."""
 
     name: ClassVar[str]
     parses_special: ClassVar[bool]

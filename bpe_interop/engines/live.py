@@ -13,7 +13,7 @@ from ..formats import Files, by_name
 from ..formats.round_trip import RoundTrip
 from ..gate import admit
 from ..model import CHATS, BPEModel
-from .library import guarded, library, written
+from .library import folder_of, guarded, library
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -86,14 +86,13 @@ class TransformersTokenizer(Protocol):
 def files_from_encoding(encoding: Encoding) -> Files:
     """The rank file and sidecar of a ``tiktoken.Encoding``.
 
-    tiktoken has no public way to ask an encoding for its ranks, its pattern or its special
-    tokens; the names are those of ``tiktoken/core.py``, which ``pickle`` relies on as well.
-
     Raises:
         EngineError: this tiktoken keeps them elsewhere.
     """
     from ..formats.tiktoken.ranks import write_ranks
 
+    # tiktoken has no public way to ask for these; the names are those of tiktoken/core.py, which
+    # its pickles rely on as well.
     with guarded("tiktoken", "to take an encoding apart"):
         ranks: dict[bytes, int] = encoding._mergeable_ranks
         sidecar = {
@@ -127,13 +126,12 @@ def files_from_tokenizers(tokenizer: Tokenizer) -> Files:
 def model_from_tokenizers(tokenizer: Tokenizer) -> BPEModel:
     """The model of a live ``tokenizers.Tokenizer``, with the ids that it has now.
 
-    What it writes numbers a token that was added after a hole anew when it is read.
-
     Raises:
         EngineError: tokenizers cannot write it (a component in Python).
         UnsupportedError: it is not BPE, or has a part that is refused by name.
     """
     model = by_name("huggingface").load(files_from_tokenizers(tokenizer))
+    # What it writes gives a token that was added after a hole another id when it is read.
     numbers = {t.content: n for n, t in tokenizer.get_added_tokens_decoder().items()}
     added = (replace(t, id=numbers.get(t.text, t.id)) for t in model.added or ())
     return replace(model, added=tuple(added))
@@ -180,12 +178,10 @@ def model_from_transformers(tokenizer: Any) -> BPEModel:
 def files_from_sentencepiece(processor: SentencePieceProcessor) -> Files:
     """The ``.model`` of a ``sentencepiece.SentencePieceProcessor``.
 
-    What only the Python object was told (``add_bos``, ``reverse``, ``enable_sampling`` ...) is no
-    part of its model.
-
     Raises:
         EngineError: no model is loaded.
     """
+    # What only the object was told (add_bos, reverse, enable_sampling) is no part of its model.
     with guarded("sentencepiece", "to write the model"):
         return {"tokenizer.model": bytes(processor.serialized_model_proto())}
 
@@ -246,7 +242,7 @@ def to_transformers(model: BPEModel, drop: Iterable[str] = ()) -> TransformersTo
     """
     transformers = library("transformers")
     files = _huggingface(model, drop)
-    with guarded("transformers", "on the model"), written(files) as folder:
+    with guarded("transformers", "on the model"), folder_of(files) as folder:
         fast = transformers.PreTrainedTokenizerFast
         tokenizer: TransformersTokenizer = fast.from_pretrained(folder, local_files_only=True)
         tokenizer.name_or_path = model.origin.name

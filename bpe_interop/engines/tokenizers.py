@@ -19,7 +19,7 @@ from ..model import AddedToken, BPEModel, PairList, show
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.bytechars import to_chars
 from ..text.patterns import as_run, asks_other_tables, emit, is_misread
-from .library import LibraryEngine, Special, guarded, installed, library, written
+from .library import LibraryEngine, Special, folder_of, guarded, installed, library
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -114,7 +114,7 @@ def read_pair(files: Files, model: BPEModel | None) -> TokenizersEngine:
         )
     vocab, merges = _halves_of_pair(files)
     pair = {"vocab.json": vocab, "merges.txt": merges}
-    with guarded("tokenizers", "on the pair"), written(pair) as folder:
+    with guarded("tokenizers", "on the pair"), folder_of(pair) as folder:
         bpe = tokenizers.models.BPE.from_file(*(str(folder / name) for name in pair))
         tokenizer = _pipeline(tokenizers.Tokenizer, model)
         tokenizer.model = bpe

@@ -26,8 +26,8 @@ from ..formats.huggingface.vocab import take
 from ..io.reader import read as read_file
 from ..model import BPEModel
 from ..strict_json import parse
-from ..transformers_classes import DECODED_OTHERWISE, DEFAULT, NEWEST, TEKKEN_TYPES
-from .library import LibraryEngine, Special, guarded, installed, library, written
+from ..transformers_classes import DECODED_OTHERWISE, DEFAULT, TEKKEN_TYPES, TRANSFORMERS
+from .library import LibraryEngine, Special, folder_of, guarded, installed, library
 from .live import model_from_transformers
 
 
@@ -98,10 +98,8 @@ def read_directory(path: str | Path) -> TransformersEngine:
 
 @contextlib.contextmanager
 def _named_in_ascii(path: Path) -> Iterator[Path]:
-    """A directory under a name that its engine can spell: Rust wants UTF-8, whatever the locale.
-
-    A name that is not ASCII may be no UTF-8, or not be it in this locale; it gets a link.
-    """
+    """A directory under a name that its engine can spell."""
+    # Rust wants UTF-8. A name that is not ASCII may be no UTF-8, or not be it in this locale.
     whole = path.resolve()
     if str(whole).isascii() or os.name != "posix":
         yield path
@@ -133,7 +131,7 @@ def read(files: Files, model: BPEModel | None = None) -> TransformersEngine:
     Raises:
         EngineMissingError, EngineError: as :func:`engines.from_files`.
     """
-    with written(files) as folder:
+    with folder_of(files) as folder:
         return read_directory(folder)
 
 
@@ -237,12 +235,12 @@ def tell_served(served: Mapping[str, Any], ask: str) -> str:
     """The facts as a sentence; ``ask`` says how to see what is not what was read."""
     name, why = served["class"], f"({served['because']})"
     if name is None:
-        return f"it is not known here what {NEWEST} runs {why}; {ask}"
+        return f"it is not known here what {TRANSFORMERS} runs {why}; {ask}"
     also = DECODED_OTHERWISE.get(name, "")
     if not served["other"]:
         what = "it gives the ids that are read here" + (f", but {also}" if also else "")
-        return f"{NEWEST} runs {name} {why}: {what}"
+        return f"{TRANSFORMERS} runs {name} {why}: {what}"
     fields = " and another ".join(
         _OTHER.get(name, name.replace("_", " ")) for name in served["other"]
     )
-    return f"{NEWEST} runs {name} {why}: it has another {fields}; {ask}"
+    return f"{TRANSFORMERS} runs {name} {why}: it has another {fields}; {ask}"

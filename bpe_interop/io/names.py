@@ -107,7 +107,7 @@ def beside_one_file(name: str) -> tuple[str, ...]:
 
 
 @cache
-def written() -> tuple[str, ...]:
+def written_patterns() -> tuple[str, ...]:
     """Patterns of names that formats write, by themselves enough to know a file by."""
     single = tuple(
         pattern

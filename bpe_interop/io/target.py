@@ -25,7 +25,7 @@ from .names import (
     halves,
     mains,
     one_file_endings,
-    written,
+    written_patterns,
 )
 
 _FILES = frozenset({".json", ".model", ".bpe", ".vocab", ".txt", ".gguf"})
@@ -323,7 +323,8 @@ def _is_ours(folder: Path, name: str) -> bool:
 def _is_written(name: str) -> bool:
     """Whether a file has a name that says which format wrote it."""
     return any(
-        fnmatchcase(name, known) and name.count("/") == known.count("/") for known in written()
+        fnmatchcase(name, known) and name.count("/") == known.count("/")
+        for known in written_patterns()
     )
 
 

@@ -1,7 +1,7 @@
 """Writes files beside the target first, and moves them into its place when all is well.
 
-A stage is a hidden folder beside the target, ``.bpe-interop-XXXXXXXX.tmp``. Its maker holds a
-lock on it (``flock``) as long as it runs, so what a killed run left can be told from what another
+Files are made in a hidden folder beside the target, ``.bpe-interop-XXXXXXXX.tmp``. Its maker holds
+a lock on it (``flock``) as long as it runs, so what a killed run left can be told from what another
 one still needs. Where the system has no such locks, nothing is cleaned.
 """
 
@@ -44,7 +44,7 @@ def staged(target: Path, files: Files, *, force: bool = False) -> Iterator[Path]
         _check_names(target, files)
     place = _place_of(target)
     with contextlib.ExitStack() as last:
-        made = last.enter_context(stage_beside(target)) / "files"
+        made = last.enter_context(staging_beside(target)) / "files"
         with naming_target(target):
             made.mkdir()
             for name, data in files.items():
@@ -57,7 +57,7 @@ def staged(target: Path, files: Files, *, force: bool = False) -> Iterator[Path]
 
 
 @contextlib.contextmanager
-def stage_beside(target: Path) -> Iterator[Path]:
+def staging_beside(target: Path) -> Iterator[Path]:
     """An empty folder beside a target, removed with all that is in it when the block ends.
 
     Folders above it that are made for it are removed where the block fails.
@@ -69,8 +69,8 @@ def stage_beside(target: Path) -> Iterator[Path]:
     with contextlib.ExitStack() as last:
         with naming_target(target):
             last.enter_context(_parents_of(place))
-            stage = last.enter_context(_stage_in(place.parent))
-        yield stage
+            staging = last.enter_context(_staging_in(place.parent))
+        yield staging
 
 
 def _place_of(target: Path) -> Path:
@@ -88,10 +88,10 @@ def replace_file(target: Path, data: bytes) -> None:
         TargetError: it cannot be written.
     """
     with naming_target(target), contextlib.ExitStack() as last:
-        stage = last.enter_context(_stage_in(target.parent))
-        _write(stage, "file", data)
+        staging = last.enter_context(_staging_in(target.parent))
+        _write(staging, "file", data)
         with _uninterrupted():
-            os.replace(stage / "file", target)
+            os.replace(staging / "file", target)
             last.close()
 
 
@@ -108,8 +108,8 @@ def check_file_target(target: Path) -> None:
             raise TargetError("this is a directory", where=str(target), fix="name a file in it")
         with contextlib.suppress(FileNotFoundError):
             target.lstat()
-        with _stage_in(target.parent) as stage:
-            (stage / "file").touch()
+        with _staging_in(target.parent) as staging:
+            (staging / "file").touch()
     except OSError as error:
         missing = isinstance(error, FileNotFoundError) and not target.parent.is_dir()
         fix = "make the directory first" if missing else "choose a place that can be written"
@@ -157,9 +157,9 @@ def _check_names(target: Path, files: Files) -> None:
             )
 
 
-def _write(stage: Path, name: str, data: bytes) -> None:
-    path = stage / name
-    if stage.resolve() not in path.resolve().parents:
+def _write(staging: Path, name: str, data: bytes) -> None:
+    path = staging / name
+    if staging.resolve() not in path.resolve().parents:
         raise TargetError(
             "a file name leads outside the target", where=name, fix="name it by a path inside"
         )
@@ -170,17 +170,17 @@ def _write(stage: Path, name: str, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _commit(stage: Path, target: Path, names: list[str]) -> None:
+def _commit(staging: Path, target: Path, names: list[str]) -> None:
     if is_one_file(target, names):
-        _commit_pair(stage, target, names)
+        _commit_pair(staging, target, names)
     elif not target.exists() or (os.path.isdir(target) and not any(target.iterdir())):
-        os.rename(stage, target)
+        os.rename(staging, target)
     else:
-        _exchange(stage, target)
+        _exchange(staging, target)
     _sync(target.parent)
 
 
-def _commit_pair(stage: Path, target: Path, names: list[str]) -> None:
+def _commit_pair(staging: Path, target: Path, names: list[str]) -> None:
     """Puts a rank file and its sidecar in their places; undone where a step fails."""
     # The old rank file goes first and the new one comes last: a run that is killed between leaves
     # a sidecar without ranks, which is refused, and never ranks with the sidecar of others.
@@ -189,18 +189,18 @@ def _commit_pair(stage: Path, target: Path, names: list[str]) -> None:
     try:
         for place in places:
             if os.path.lexists(place):
-                os.rename(place, stage / f"{place.name}.old")
+                os.rename(place, staging / f"{place.name}.old")
                 aside.append(place)
                 _sync(target.parent)
         for name in sorted(names, key=len, reverse=True):
-            os.rename(stage / name, target.parent / name)
+            os.rename(staging / name, target.parent / name)
             put.append(target.parent / name)
             _sync(target.parent)
     except OSError:
         for place in put:
             place.unlink()
         for place in reversed(aside):
-            os.rename(stage / f"{place.name}.old", place)
+            os.rename(staging / f"{place.name}.old", place)
         raise
 
 
@@ -239,7 +239,7 @@ def _renameat2(new: Path, old: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _stage_in(folder: Path) -> Iterator[Path]:
+def _staging_in(folder: Path) -> Iterator[Path]:
     """A new empty folder in a folder, removed with all that is in it when the block ends.
 
     What killed runs left in the folder is removed first.
@@ -249,15 +249,15 @@ def _stage_in(folder: Path) -> Iterator[Path]:
     """
     _clean(folder)
     while True:
-        stage = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_SUFFIX, dir=folder))
-        lock = _locked(stage)
-        if stage.is_dir():  # another run may have taken it for litter before it was locked
+        staging = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_SUFFIX, dir=folder))
+        lock = _locked(staging)
+        if staging.is_dir():  # another run may have taken it for litter before it was locked
             break
         _release(lock)
     try:
-        yield stage
+        yield staging
     finally:
-        _remove(stage)
+        _remove(staging)
         _release(lock)
 
 

@@ -2,17 +2,7 @@
 
 The teaching implementations repeat: count all pairs of neighbours, merge the most frequent one
 everywhere, of several the one counted first. Nothing is recounted here; why the merges are the
-same is explained in docs/training.md. In short:
-
-- The tokens stand in *slots*, one for each byte of each distinct pretoken, with a border between
-  pretokens. A token of several slots has its id in its first and its last one, so both of its
-  neighbours are found in one step, and merging moves nothing.
-- A pair keeps the places where it began. A merge makes new pairs with the new token only; all
-  others can only become rarer, and their first place can only move on. So a heap of old counts
-  and old first places never has to be corrected: what it has on top is checked, and put back
-  with what is true now.
-- Only pairs that are frequent enough to be next for a while are followed. When none is left,
-  the tokens are counted once more, and rarer ones are.
+same is explained in docs/training.md.
 """
 
 from __future__ import annotations
@@ -59,6 +49,9 @@ class Learner:
 
     def __init__(self, pretokens: Mapping[bytes, int]) -> None:
         self._alike = all(count == 1 for count in pretokens.values())
+        # A slot for each byte, and a border between pretokens. A token of several slots has its id
+        # in its first and its last one, so both of its neighbours are found in one step, and
+        # merging moves nothing.
         self._slots: list[int] = [_BORDER]
         for content in pretokens:
             self._slots.extend(content)
@@ -112,6 +105,9 @@ class Learner:
     def _best(self) -> tuple[Pair, int] | None:
         """The most frequent pair, of several the one whose first place is first."""
         heap, counts, slots, sizes = self._heap, self._counts, self._slots, self._sizes
+        # A merge makes new pairs with the new token only; all others can only become rarer, and
+        # their first place can only move on. So what an old entry promises is never too little:
+        # the one on top is checked, and put back with what is true now.
         while heap:
             minus, place, pair, at = heap[0]
             count = counts[pair]
@@ -185,6 +181,7 @@ class Learner:
         top = max(counts.values(), default=0)
         if top < max(least, 1):
             return False
+        # Only pairs that are frequent enough to be next for a while are followed.
         self._floor = floor = max(least, 1, top // FALL)
         self._counts = {pair: count for pair, count in counts.items() if count >= floor}
         where = self._where = {pair: array(self._code) for pair in self._counts}

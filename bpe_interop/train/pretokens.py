@@ -139,11 +139,10 @@ def read_texts(
 
 
 class Handed:
-    """Texts for a library that asks for them one by one, their bytes counted as they go.
+    """Texts for a library that asks for them one by one, their bytes counted as they go."""
 
-    Libraries make errors of their own of what is raised while they ask, or lose it; it is kept
-    here, and raised again behind the block that they ran in.
-    """
+    # Libraries make errors of their own of what is raised while they ask, or lose it; so it is
+    # kept, and raised again behind the block that they ran in.
 
     def __init__(self, texts: Iterator[str], tick: Callable[[int], None], where: str = "") -> None:
         self.size = 0

@@ -76,7 +76,7 @@ def _from_json(text: str) -> Chat:
     return Chat(tuple(messages), tuple(tools), answered)
 
 
-def written(chat: Chat, model: BPEModel) -> str:
+def apply_template(chat: Chat, model: BPEModel) -> str:
     """The text that a tokenizer's chat template makes of a chat.
 
     Raises:

@@ -124,9 +124,7 @@ def where(panel: Panel, names: Sequence[str]) -> str:
 
     A run is ``0,2*COUNT``; a token that differs in none has nothing before ``*``.
 
-    Args:
-        panel: the panel of the first tokenizer.
-        names: the labels of all panels.
+    The panel is that of the first tokenizer, ``names`` are the labels of all.
     """
     differing: list[str] = []
     for tile in _tiles(panel.lines):

@@ -15,7 +15,7 @@ from ..errors import DecodeError, EncodeError, PatternError, SourceError, Unstat
 from ..model import BPEModel, show
 from ..reports.visible import Fragment, token_parts
 from ..text.normalize import repair
-from .chats import Chat, written
+from .chats import Chat, apply_template
 
 Mark: TypeAlias = Literal["", "cut", "other"]
 """How a token differs from what stands at its place in another tokenizer."""
@@ -88,15 +88,7 @@ class Panel:
 
 
 def check_size(size: int, limit: int) -> None:
-    """Refuses a text that a page could not show.
-
-    Args:
-        size: the bytes of the text in UTF-8.
-        limit: how many may be shown.
-
-    Raises:
-        SourceError: they are more.
-    """
+    """Raises SourceError where a text has more bytes of UTF-8 than a page may show."""
     if size > limit:
         raise SourceError(
             f"the text has {size:,} bytes; a page shows at most {limit:,}",
@@ -107,10 +99,7 @@ def check_size(size: int, limit: int) -> None:
 def panels(sides: Sequence[Viewed], text: str, special: Special = "text") -> list[Panel]:
     """A text in each tokenizer's tokens; what differs from the first one's is marked.
 
-    Args:
-        sides: the tokenizers.
-        text: the text; surrogates that do not pair are read as U+FFFD.
-        special: whether special tokens in the text are ordinary text or are parsed.
+    Surrogates in the text that do not pair are read as U+FFFD.
     """
     text = repair(text)
     return _panels(sides, [_answer(side, text, special) for side in sides])
@@ -120,12 +109,7 @@ def chat_panels(sides: Sequence[Viewed], chat: Chat, limit: int) -> list[Panel]:
     """A chat as each tokenizer's chat template writes it, in its tokens, special ones included.
 
     Panels with another text than the first one's are not compared with it. One without a chat
-    template, or whose template fails, says so.
-
-    Args:
-        sides: the tokenizers.
-        chat: the chat.
-        limit: bytes of UTF-8 of a text that is encoded.
+    template, or whose template fails, says so. ``limit`` is in bytes of UTF-8.
     """
     return _panels(sides, [_answer_chat(side, chat, limit) for side in sides])
 
@@ -136,7 +120,7 @@ def chat_text(side: Viewed, chat: Chat, limit: int) -> str:
     Raises:
         SourceError: it has none, or the template fails, or the text is too long.
     """
-    text = repair(written(chat, side.encoder.model))
+    text = repair(apply_template(chat, side.encoder.model))
     check_size(len(text.encode("utf-8")), limit)
     return text
 

@@ -36,9 +36,9 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 """
-"""A terminal sends Ctrl-C to all processes; the leading one ends those of its cluster. What native
-code prints when it panics arrives as an error too. A process has one core, so tokenizers is to use
-one thread in it."""
+# A terminal sends Ctrl-C to all processes; the leading one ends those of its cluster. What native
+# code prints when it panics arrives as an error too. A process has one core, so tokenizers is to
+# use one thread in it.
 _LOOK = 0.5
 """Seconds between two questions to the scheduler who is there."""
 _FAREWELL = 3.0
@@ -105,11 +105,9 @@ class DaskWorkers:
         telling.join(_FAREWELL)
 
     def _fetch(self, task: Any, future: Future[Reply]) -> None:
-        """Takes an answer from its worker, in a thread of its own.
-
-        Dask calls back for all clients of a process in one thread, and a worker that hangs after
-        its work was done would keep that thread waiting for its answer.
-        """
+        """Takes an answer from its worker."""
+        # In a thread of its own: Dask calls back for all clients of a process in one, and a worker
+        # that hangs after its work was done would keep that one waiting.
         threading.Thread(target=self._pass_on, args=(task, future), daemon=True).start()
 
     def _pass_on(self, task: Any, future: Future[Reply]) -> None:
@@ -167,10 +165,8 @@ def _close(client: Any) -> None:
 
 @contextlib.contextmanager
 def _safe_path() -> Iterator[None]:
-    """A block whose child processes execute no module of the current folder.
-
-    Python 3.10 does not know the variable.
-    """
+    """A block whose child processes execute no module of the current folder."""
+    # Python 3.10 does not know the variable.
     before = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
     try:

@@ -258,10 +258,8 @@ class _Runner(Generic[R]):
         return self.run
 
     def _is_waited_for(self) -> bool:
-        """Whether a part is to be given out yet, or is at work and not done elsewhere.
-
-        One that is late was given out again, or failed.
-        """
+        """Whether a part is to be given out yet, or is at work and not done elsewhere."""
+        # One that is late was given out again, or failed.
         out = [each.attempt.part.number for each in self._flying.values() if not each.late]
         settled = self.run.done | self.run.failed.keys()
         return bool(self._again and not self._ended) or any(n not in settled for n in out)
@@ -281,11 +279,10 @@ class _Runner(Generic[R]):
             return None
 
     def _room(self) -> int:
-        """How many parts may be given out. Where all that were given out are late, one more may:
-        the executor may have another process.
-        """
+        """How many parts may be given out."""
         slots = self._workers.slots(self._avoid)
         late = sum(flight.late for flight in self._flying.values())
+        # Where all that were given out are late, one more: the executor may have another process.
         return max(1, slots - late) - (len(self._flying) - late) if slots > 0 else 0
 
     def _give_out(self) -> None:

@@ -14,7 +14,7 @@ from bpe_interop.errors import SourceError
 from bpe_interop.limits import CHAT_CHARACTERS, CHAT_SECONDS
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement
-from bpe_interop.view.chats import Chat, read_chat, written
+from bpe_interop.view.chats import Chat, apply_template, read_chat
 from bpe_interop.view.panels import Viewed, chat_panels
 
 SOURCE = FIXTURES / "tokenizers" / "spm-tiny" / "huggingface"
@@ -61,7 +61,7 @@ def test_a_template_writes_what_transformers_does(
             MESSAGES, chat_template=TEMPLATES[name], tokenize=False, **asked
         )
         chat = read_chat(json.dumps({"messages": MESSAGES, **asked}))
-        assert written(chat, model_with(TEMPLATES[name])) == expected
+        assert apply_template(chat, model_with(TEMPLATES[name])) == expected
 
 
 def test_a_panel_has_the_ids_of_transformers(reference: Any) -> None:
@@ -154,10 +154,10 @@ def test_a_template_that_harms_is_ended(
 ) -> None:
     monkeypatch.setattr("bpe_interop.view.chats.CHAT_SECONDS", FAST)
     with pytest.raises(SourceError, match=said):
-        written(CHAT, model_with(template))
+        apply_template(CHAT, model_with(template))
 
 
 def test_a_template_sees_no_files() -> None:
     for asks in ("{% include '/etc/passwd' %}", "{% import 'os' as os %}"):
         with pytest.raises(SourceError, match="chat template"):
-            written(CHAT, model_with(asks))
+            apply_template(CHAT, model_with(asks))

@@ -21,24 +21,24 @@ from bpe_interop.cli.progress import progress
 from bpe_interop.compare import Progress, RunOptions
 from bpe_interop.corpora import find_files
 from bpe_interop.statistics import measure
-from bpe_interop.ticks import StageTick, Unit
+from bpe_interop.ticks import PhaseTick, Unit
 from bpe_interop.token_files import Step
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny"
 
 
-class Noted(StageTick):
-    """The stages in order: name, total, and how many texts were counted."""
+class Noted(PhaseTick):
+    """The phases in order: name, total, and how many texts were counted."""
 
     def __init__(self) -> None:
-        self.stages: list[tuple[str, int | None, int]] = []
+        self.phases: list[tuple[str, int | None, int]] = []
 
     def __call__(self, count: int) -> None:
-        name, total, done = self.stages[-1]
-        self.stages[-1] = name, total, done + count
+        name, total, done = self.phases[-1]
+        self.phases[-1] = name, total, done + count
 
-    def begin(self, stage: str, total: int | None = None, unit: Unit = "texts") -> None:
-        self.stages.append((stage, total, 0))
+    def begin(self, phase: str, total: int | None = None, unit: Unit = "texts") -> None:
+        self.phases.append((phase, total, 0))
 
 
 def test_verify_counts_to_the_total_that_it_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,11 +47,11 @@ def test_verify_counts_to_the_total_that_it_said(monkeypatch: pytest.MonkeyPatch
     report = bpe_interop.verify(
         GPT2 / "tiktoken", GPT2 / "huggingface", options=RunOptions(tick=noted)
     )
-    assert [name for name, _, _ in noted.stages] == [
+    assert [name for name, _, _ in noted.phases] == [
         *("proving", "tokens, each alone", "awkward texts"),
     ]
-    assert noted.stages[-1][1:] == (report.texts, report.texts)
-    assert [done for _, total, done in noted.stages if total is None] == [0, 0]
+    assert noted.phases[-1][1:] == (report.texts, report.texts)
+    assert [done for _, total, done in noted.phases if total is None] == [0, 0]
 
 
 def test_convert_counts_to_the_totals_that_it_said(
@@ -60,12 +60,12 @@ def test_convert_counts_to_the_totals_that_it_said(
     few_texts(monkeypatch)
     noted = Noted()
     done = bpe_interop.convert(GPT2 / "huggingface", tmp_path / "x", "tiktoken", tick=noted)
-    assert [name for name, _, _ in noted.stages] == [
+    assert [name for name, _, _ in noted.phases] == [
         *("the source in tokenizers", "what was written in tiktoken", "proving"),
     ]
     assert done.report is not None
     checked = [each.texts for each in done.report.checks]
-    assert [(total, count) for _, total, count in noted.stages[:2]] == [(n, n) for n in checked]
+    assert [(total, count) for _, total, count in noted.phases[:2]] == [(n, n) for n in checked]
 
 
 def show_bars(monkeypatch: pytest.MonkeyPatch, out: io.StringIO) -> None:
@@ -79,7 +79,7 @@ def test_a_terminal_shows_the_stage_and_the_total(monkeypatch: pytest.MonkeyPatc
     out = io.StringIO()
     show_bars(monkeypatch, out)
     with progress("checking") as tick:
-        assert isinstance(tick, StageTick)
+        assert isinstance(tick, PhaseTick)
         tick.begin("the source in tokenizers", 1200)
         tick(300)
     shown = out.getvalue()
@@ -96,14 +96,14 @@ def test_measuring_counts_to_the_bytes_of_all_files() -> None:
     files = find_files([FIXTURES / "corpora" / "apostrophes.txt", FIXTURES / "corpora"])
     measure([("tiny", bpe_interop.load(GPT2 / "huggingface"))], files, tick=noted)
     size = sum(file.size or 0 for file in files)
-    assert noted.stages == [("measuring", size, size)]
+    assert noted.phases == [("measuring", size, size)]
 
 
 def test_bytes_are_shown_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     show_bars(monkeypatch, out)
     with progress("measuring") as tick:
-        assert isinstance(tick, StageTick)
+        assert isinstance(tick, PhaseTick)
         tick.begin("measuring", 3_000_000, "bytes")
         tick(1_500_000)
     assert "1.5 MB of 3.0 MB" in out.getvalue()
@@ -119,8 +119,8 @@ def test_a_terminal_shows_how_far_a_corpus_is(
     seen = Progress(10, 30_000_000, 40_000_000, 100_000_000, 10.0, 20_000_000)
     with progress("awkward texts") as tick:
         tick.watch(Step(**asdict(seen), tokens=7_654_321) if of_ids else seen)
-    stage, ids = ("encoding", "7,654,321 ids, ") if of_ids else ("corpora", "")
-    assert stage in out.getvalue()
+    phase, ids = ("encoding", "7,654,321 ids, ") if of_ids else ("corpora", "")
+    assert phase in out.getvalue()
     assert f"{ids}40.0 MB of 100.0 MB, 3.0 MB/s, 0:00:30 left" in out.getvalue()
 
 

@@ -28,9 +28,9 @@ from ....transformers_classes import (
     LOADED_ALIKE,
     LOWEST,
     MEASURED,
-    NEWEST,
     OF_OTHERS,
     ROLES,
+    TRANSFORMERS,
 )
 from ...table import KEPT_BESIDE
 from ..names import ADDED, CONFIG, GENERATION, MODEL_CONFIG, NAMES, OTHERS, SPECIAL_MAP
@@ -217,7 +217,7 @@ def _tell_flags(config: Node, root: Node, added: Sequence[AddedToken], notes: li
             has = "puts none there" if flag else "puts one there all the same"
             notes.append(
                 f"{CONFIG}: add_{role}_token is {str(flag).lower()}, but tokenizer.json's "
-                f"post-processor {has}; {NEWEST} goes by tokenizer.json where there is one"
+                f"post-processor {has}; {TRANSFORMERS} goes by tokenizer.json where there is one"
             )
     if config.get("clean_up_tokenization_spaces").value:
         notes.append(
@@ -225,7 +225,7 @@ def _tell_flags(config: Node, root: Node, added: Sequence[AddedToken], notes: li
             f"text ({MEASURED} does not for BPE); what is read here is tokenizer.json"
         )
     notes += [
-        f"{CONFIG}: {key} may make {NEWEST} {what}"
+        f"{CONFIG}: {key} may make {TRANSFORMERS} {what}"
         for key, what in _MAY_CHANGE.items()
         if config.get(key).value
     ]

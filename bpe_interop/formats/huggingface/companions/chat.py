@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from ....model import Json
 from ....strict_json import Node
-from ....transformers_classes import NEWEST
+from ....transformers_classes import TRANSFORMERS
 from ..names import CHAT_TEMPLATE, CHAT_TEMPLATES, CONFIG
 
 DEFAULT_NAME = "default"
@@ -31,14 +31,14 @@ def read_chat_templates(
     if templates and stated and templates != stated:
         where = CHAT_TEMPLATE if CHAT_TEMPLATE in files else CHAT_TEMPLATES
         notes.append(
-            f"chat template: {where} and {CONFIG} hold different ones; {NEWEST} goes by "
+            f"chat template: {where} and {CONFIG} hold different ones; {TRANSFORMERS} goes by "
             f"{where}, because it reads {CONFIG} only where no file holds a template"
         )
     templates = templates or stated
     if templates and DEFAULT_NAME not in templates:
         notes.append(
             f"chat templates have names ({', '.join(sorted(templates))}) and none is the default, "
-            f"so {NEWEST} needs one to be named"
+            f"so {TRANSFORMERS} needs one to be named"
         )
     default = templates.pop(DEFAULT_NAME, None)
     return default, {name: templates[name] for name in sorted(templates)}

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ....model import AddedToken, Json, show
 from ....strict_json import Node
-from ....transformers_classes import NEWEST
+from ....transformers_classes import TRANSFORMERS
 from ..names import GENERATION, MODEL_CONFIG
 from .files import Companions
 
@@ -88,7 +88,7 @@ def _tell_id(key: str, config: Json, generation: Json, token: AddedToken | None)
     if config is not None and generation is not None and config != generation:
         yield (
             f"{key}: {MODEL_CONFIG} says {config}, {GENERATION} says {generation}; "
-            f"{NEWEST}'s generate goes by {GENERATION}"
+            f"{TRANSFORMERS}'s generate goes by {GENERATION}"
         )
     file, value = (MODEL_CONFIG, config) if generation is None else (GENERATION, generation)
     stated = value if isinstance(value, list) else [value]
@@ -96,5 +96,5 @@ def _tell_id(key: str, config: Json, generation: Json, token: AddedToken | None)
         role = key.removesuffix("_token_id")
         yield (
             f"{key}: {file} says {value}, but the tokenizer's {role} token {show(token.text)} is "
-            f"{token.id}; {NEWEST}'s generate goes by {file}, its tokenizer by the text"
+            f"{token.id}; {TRANSFORMERS}'s generate goes by {file}, its tokenizer by the text"
         )

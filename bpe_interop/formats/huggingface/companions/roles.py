@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ....model import show
 from ....strict_json import Node
-from ....transformers_classes import DECODER, EXTRA, NEWEST, ROLES
+from ....transformers_classes import DECODER, EXTRA, ROLES, TRANSFORMERS
 from ..names import CONFIG, SPECIAL_MAP
 from .files import Companions
 
@@ -97,7 +97,7 @@ def _tell(
         return
     says = f"{CONFIG} says {_quoted(config)}" if both else f"{CONFIG} says nothing"
     notes.append(
-        f"{role} token: {SPECIAL_MAP} says {_quoted(special)}, {says}; {NEWEST} goes by "
+        f"{role} token: {SPECIAL_MAP} says {_quoted(special)}, {says}; {TRANSFORMERS} goes by "
         f"{winner}, {why}"
     )
 

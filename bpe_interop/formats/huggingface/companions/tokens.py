@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from ....model import AddedToken, show
 from ....strict_json import Node
 from ....theory.added_tokens import normalized_matters
-from ....transformers_classes import DECODER, NEWEST
+from ....transformers_classes import DECODER, TRANSFORMERS
 from ..names import ADDED, CONFIG, SPECIAL_MAP
 from .files import Companions
 from .roles import Stated
@@ -172,20 +172,20 @@ def tell_tokens(
         without.setdefault(file, []).extend(named.get(text, []))
     for file in sorted(new):
         yield Told(
-            f"{file} asks for {_some(new[file])}, which tokenizer.json lacks: {NEWEST} adds "
+            f"{file} asks for {_some(new[file])}, which tokenizer.json lacks: {TRANSFORMERS} adds "
             f"{_them(new[file])}, what is read here does not{_and_no_role(without[file])}",
             is_file(file),
         )
     gone = [show(text) for text in before.keys() - after.keys()]
     if gone:
-        yield Told(f"{NEWEST} forgets the added {_tokens(gone)} {_some(gone)}")
+        yield Told(f"{TRANSFORMERS} forgets the added {_tokens(gone)} {_some(gone)}")
     moved = [
         f"{show(text)} is {after[text].id}, not {token.id}"
         for text, token in before.items()
         if text in after and after[text].id != token.id
     ]
     if moved:
-        yield Told(f"{NEWEST} numbers added tokens anew: {_some(moved)}")
+        yield Told(f"{TRANSFORMERS} numbers added tokens anew: {_some(moved)}")
     yield from _flags(before, after, by, plain)
 
 
@@ -211,7 +211,7 @@ def _flags(
             changed.setdefault((by.get(text, CONFIG), lost), []).append(f"{show(text)} {sentence}")
     for (file, lost), tokens in sorted(changed.items()):
         why = "which has a role" if file not in (CONFIG, ADDED) else f"as {file} says"
-        sentence = f"{NEWEST} makes {_some(tokens)}, {why}; tokenizer.json says otherwise"
+        sentence = f"{TRANSFORMERS} makes {_some(tokens)}, {why}; tokenizer.json says otherwise"
         yield Told(sentence, lost)
 
 
@@ -275,8 +275,8 @@ def tell_ids(
     if wrong:
         more = f" and {len(wrong) - _MOST:,} more" if wrong[_MOST:] else ""
         why = (
-            f"{NEWEST} does not read that file, because {CONFIG} has {DECODER}"
+            f"{TRANSFORMERS} does not read that file, because {CONFIG} has {DECODER}"
             if unread
-            else f"{NEWEST} goes by the texts of that file, and not by its ids"
+            else f"{TRANSFORMERS} goes by the texts of that file, and not by its ids"
         )
         yield f"{ADDED} gives ids that do not hold: {'; '.join(wrong[:_MOST])}{more}; {why}"
