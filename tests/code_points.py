@@ -6,6 +6,9 @@ import os
 import sys
 from collections.abc import Iterator
 
+SCALARS = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
+"""Every code point but surrogates: one text takes 4 MB, a list of characters 90."""
+
 WHOLE_SWEEP = os.environ.get("BPE_INTEROP_WHOLE_SWEEP") == "1"
 
 
@@ -23,4 +26,4 @@ def _swept() -> Iterator[int]:
     yield from range(0xE1000, sys.maxunicode + 1, step)
 
 
-POINTS = [chr(point) for point in _swept()]
+POINTS = "".join(map(chr, _swept()))

@@ -20,6 +20,8 @@ from bpe_interop.engines.facts import FACTS
 from bpe_interop.formats import all_formats
 from bpe_interop.kernel import running
 
+pytestmark = pytest.mark.xdist_group("structure")
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "bpe_interop"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -108,6 +110,13 @@ def room_of(module: str) -> str:
 @cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def trees_are_dropped() -> Iterator[None]:
+    """All trees take 200 MB, so one worker parses, and lets them go."""
+    yield
+    tree_of.cache_clear()
 
 
 def inside(tree: ast.Module, kind: Callable[[ast.AST], bool]) -> set[ast.AST]:
