@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, compress, count, islice
+from operator import not_
 from typing import Literal, TypeAlias, Union
 from unicodedata import category, is_normalized
 
@@ -398,11 +399,18 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
     if not cut and are_checked(ids, pairs):
         return
     ids = as_dict(ids)
-    known, parts = ids.__contains__, map(ids.__contains__, chain.from_iterable(pairs))
-    if b"" not in ids and not cut and all(parts) and all(map(known, map(b"".join, pairs))):
-        _fitted.keep(merges, vocab)
-        return
-    for index, (left, right) in enumerate(pairs):
+    first = 0
+    if b"" not in ids and not cut:
+        known, parts = ids.__contains__, chain.from_iterable(pairs)
+        if all(map(known, parts)) and all(map(known, map(b"".join, pairs))):
+            _fitted.keep(merges, vocab)
+            return
+        # The merges of one model over the tokens of another: no line runs for each of so many.
+        wrong = map(not_, map(known, chain.from_iterable(pairs)))
+        first = next(compress(count(), wrong), 2 * len(pairs)) // 2
+        wrong = map(not_, map(known, map(b"".join, islice(pairs, first))))
+        first = next(compress(count(), wrong), first)
+    for index, (left, right) in enumerate(islice(pairs, first, None), first):
         product = left + right[cut:]
         if left in ids and right in ids and product in ids and left and right:
             continue

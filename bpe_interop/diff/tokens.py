@@ -106,10 +106,24 @@ def compare_merges(a: BPEModel, b: BPEModel) -> str:
     plain = not (always or a.vocab.kinds or b.vocab.kinds) and a.affixes == b.affixes
     if plain and plainly_equal(system_of(a), system_of(b)):
         return ""
-    one, two = _form(a), _form(b)
+    # Without UNUSED tokens where pairs can do without.
+    systems = [_system(model) if _unused(model) else None for model in (a, b)]
+    one, two = (
+        canonical(model) if system is None else system.form
+        for model, system in zip((a, b), systems, strict=True)
+    )
     left, right = _splits(a, one, always), _splits(b, two, always)
-    if _same_order(left, right, one, two) or _agree(a, b, always):
+    if _same_order(left, right, one, two):
         return ""
+    if a.alphabet == b.alphabet and a.affixes == b.affixes:
+        # Perhaps the same tokens are given, though other pairs are listed.
+        ours, theirs = (own or _system(model) for own, model in zip(systems, (a, b), strict=True))
+        paired = left if ours.form is one else _splits(a, ours.form, always)
+        other = right if theirs.form is two else _splits(b, theirs.form, always)
+        if _same_order(paired, other, ours.form, theirs.form):
+            return ""
+        if paired.keys() == other.keys() and decide(ours, theirs).verdict == "proved":
+            return ""
     for place, (x, y) in enumerate(zip_longest(left.items(), right.items())):
         if x != y:
             merges = " and ".join(
@@ -135,22 +149,6 @@ def builds_the_same(a: BPEModel, b: BPEModel) -> bool:
 
 def _unused(model: BPEModel) -> set[int]:
     return {number for number, kind in model.vocab.kinds.items() if kind == "unused"}
-
-
-def _form(model: BPEModel) -> Canonical:
-    """What merging builds, without UNUSED tokens where pairs can do without."""
-    return _system(model).form if _unused(model) else canonical(model)
-
-
-def _agree(a: BPEModel, b: BPEModel, always: frozenset[str]) -> bool:
-    """Whether merges are proved to give the same tokens, though other pairs are listed."""
-    if a.alphabet != b.alphabet or a.affixes != b.affixes:
-        return False
-    one, two = _system(a), _system(b)
-    left, right = (_splits(m, s.form, always) for m, s in ((a, one), (b, two)))
-    if _same_order(left, right, one.form, two.form):
-        return True
-    return left.keys() == right.keys() and decide(one, two).verdict == "proved"
 
 
 def _system(model: BPEModel) -> System:

@@ -263,12 +263,16 @@ def _spelled_alike(
 ) -> Callable[[Meaning, Meaning | None], bool]:
     """Whether a token becomes what a piece does, before they are joined: condition 4."""
     replacing, reads = _replaced_in_tokens(steps), ByteTokens() in steps
+    as_pieces = replacing == [Replace(_SPACE, " ")]
 
     def alike(piece: Meaning, token: Meaning | None) -> bool:
         if not isinstance(token, str):
             return False
         assert isinstance(piece, tuple)
         text, kind = piece
+        # The many of a large vocabulary; only what is as long as ``<0x00>`` may be read as a byte.
+        if as_pieces and token == text and kind == "piece" and len(text) != 6:
+            return True
         if kind == "byte":
             expected = text
         elif kind == "control":

@@ -84,15 +84,16 @@ class _Listing:
         self._found[number] = surface, kind
 
     def _put_vocabulary(self) -> None:
-        ids = self._model.vocab.ids
+        ids, kinds, ranks = self._model.vocab.ids, self._model.vocab.kinds, self._ranks
+        unknown = self._model.fallback.unknown
         whole = self._model.fallback.byte_fallback and ids.keys() >= _BYTES
         for content, number in ids.items():
-            kind = _KINDS.get(self._model.vocab.kinds.get(number, "normal"), NORMAL)
-            if number == self._model.fallback.unknown:
+            kind = _KINDS.get(kinds[number], NORMAL) if number in kinds else NORMAL
+            if number == unknown:
                 kind = UNKNOWN
             elif kind == BYTE:
                 kind = BYTE if whole else UNUSED
-            elif kind == NORMAL and content not in self._ranks and len(content.decode()) > 1:
+            elif kind == NORMAL and content not in ranks and len(content.decode()) > 1:
                 kind = UNUSED
             self._put(number, content, kind)
 
