@@ -422,7 +422,7 @@ def _checked(
     _raise_if_different(tally, engine, what, of_source=again is None)
     first = tally.failures[0] if tally.failures else None
     failed = f"on {show(first.text[:40])}, {first.side}: {first.what}" if first else ""
-    if tally.alone or not tally.compared:
+    if tally.one_failed or not tally.compared:
         raise EngineError(
             f"not checked: one side failed, so its ids cannot be compared: {failed}",
             where=f"{engine.name} {engine.version}",

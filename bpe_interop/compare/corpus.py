@@ -362,7 +362,7 @@ class CompareWork:
 
     def _compared(self, batch: list[Item]) -> tuple[CorpusReport, int]:
         outcomes = self._pair.compare([item.document.text for item in batch if item.wanted])
-        alone = sum(outcome.alone for outcome in outcomes)
+        alone = sum(outcome.one_failed for outcome in outcomes)
         return account(self._empty, batch, outcomes), alone
 
     def close(self) -> None:

@@ -35,14 +35,14 @@ Decoded: TypeAlias = tuple[str | None, str | None]
 class Answers:
     """What became of one text.
 
-    ``compared`` counts the modes in which both sides answered, ``alone`` those in which one side
-    alone failed. ``tokens_a`` and ``tokens_b`` count ids in the first mode. ``failures`` has what
-    each side failed at, ``mismatch`` the plainest difference, and ``common`` about how many
-    characters of the text stand before it.
+    ``compared`` counts the modes in which both sides answered, ``one_failed`` those in which one
+    did. ``tokens_a`` and ``tokens_b`` count ids in the first mode. ``failures`` has what each side
+    failed at, ``mismatch`` the plainest difference, and ``common`` about how many characters of the
+    text stand before it.
     """
 
     compared: int = 0
-    alone: int = 0
+    one_failed: int = 0
     tokens_a: int = 0
     tokens_b: int = 0
     mismatch: Mismatch | None = None
@@ -89,7 +89,7 @@ def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode])
                 outcome.tokens_b = 0 if isinstance(y, Failure) else len(y)
             if isinstance(x, Failure) or isinstance(y, Failure):
                 outcome.fail(x, y)
-                outcome.alone += type(x) is not type(y)
+                outcome.one_failed += type(x) is not type(y)
                 continue
             outcome.compared += 1
             if x != y:
@@ -201,7 +201,7 @@ class ChildPair:
             outcome: Answers = self._call("compare_one", text)
             return outcome
         except EndedError as error:
-            outcome = Answers(alone=1)
+            outcome = Answers(one_failed=1)
             failed = outcome.failures_b if error.said == "b" else outcome.failures_a
             failed.append(Failure(str(error.said or ""), "", error.what, "killed"))
             return outcome
@@ -315,7 +315,7 @@ class Tally:
     """What a comparison did and found.
 
     ``texts`` and ``bytes`` were given to both sides; on ``compared`` of the texts both sides
-    answered, at least in one mode, and on ``differing`` of them they did not agree. ``alone``
+    answered, at least in one mode, and on ``differing`` of them they did not agree. ``one_failed``
     counts the times that one side failed and the other did not. ``interrupted`` says that Ctrl-C
     ended it before its texts did. ``whole`` is the text that ``mismatch`` was made small from.
     """
@@ -323,7 +323,7 @@ class Tally:
     texts: int = 0
     bytes: int = 0
     compared: int = 0
-    alone: int = 0
+    one_failed: int = 0
     differing: int = 0
     mismatch: Mismatch | None = None
     whole: str | None = None
@@ -405,7 +405,7 @@ def _count(
         tally.bytes += sum(len(text.encode("utf-8", "surrogatepass")) for text in chunk)
         for text, outcome in zip(chunk, outcomes, strict=True):
             tally.compared += outcome.compared > 0
-            tally.alone += outcome.alone
+            tally.one_failed += outcome.one_failed
             for name, failed in zip(names, (outcome.failures_a, outcome.failures_b), strict=True):
                 # A side that was killed could not say on which text.
                 tally.failures += [replace(f, side=name, text=f.text or text) for f in failed]
@@ -413,5 +413,5 @@ def _count(
                 tally.differing += 1
                 tally.see(outcome.mismatch)
         tick(len(chunk))
-        if tally.alone >= patience:
+        if tally.one_failed >= patience:
             return

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ..arguments import names, one_of
 from ..engines.facts import facts
 from ..errors import SourceError, UnstatedError
-from ..model import BPEModel
+from ..model import BPEModel, show
 from ..presets import ways_to_say
 from ..proof.prove import ALL_STAGES, SCOPES, Proof, narrower, prove
 from ..proof.stage import Scope, Stage, counts
@@ -21,11 +21,11 @@ from ..workers import LIMIT, Progress, Workers, pool_of
 from .corpus import ENDED_EARLY, Corpora, check_corpora, compare_corpora
 from .lock import Lock, locked
 from .opening import noted_on_files, open_lock, open_source, served_otherwise, side_of
-from .pairs import Pair, Sides, compare_in
+from .pairs import Decoded, Pair, Sides, compare_in
 from .report import Report
 from .sides import ORDINARY, Inside, Own, Side, modes_of
-from .stress import awkward, completed, every_token, thorough
-from .verdict import Alone, Odd, Ran, doubts, engines_of, report_of, witnessed
+from .stress import awkward, completed, every_token, texts_with, thorough
+from .verdict import Ran, doubts, engines_of, report_of, witnessed
 
 _CHUNK = 4_096
 _APART = {"control", "unknown", "unused", "byte"}
@@ -35,7 +35,45 @@ alone is each format's own (docs/formats.md). Byte tokens in their rows are in t
 Asked: TypeAlias = tuple[bytes, tuple[int, ...]]
 
 
-def decode_alone(pair: Pair, a: BPEModel, b: BPEModel, names: tuple[str, str]) -> Alone:
+_TRIED = 300
+"""Of how many tokens that decode otherwise texts are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class OddToken:
+    """A token that two sides decode otherwise, or on which one fails (None)."""
+
+    content: bytes
+    ids: tuple[int, ...]
+    texts: Decoded
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedTokens:
+    """How many tokens were decoded alone, and those on which the sides did not agree."""
+
+    count: int = 0
+    odd: tuple[OddToken, ...] = ()
+
+    def texts(self, model: BPEModel) -> Iterator[str]:
+        """Texts with these tokens: if some text encodes to one, the difference shows there."""
+        for each in self.odd[:_TRIED]:
+            yield from texts_with(each.content, model)
+
+    def notes(self) -> Iterator[str]:
+        """What is to be said of it."""
+        if self.count and not self.odd:
+            yield f"each of {self.count:,} tokens decodes alone to the same text on both sides"
+        elif self.odd:
+            first = self.odd[0]
+            one, two = ("a failure" if text is None else show(text) for text in first.texts)
+            yield (
+                f"{len(self.odd):,} of {self.count:,} tokens decode to other texts, each alone: "
+                f"{show(first.content)} (ids {' '.join(map(str, first.ids))}): {one} and {two}"
+            )
+
+
+def decode_tokens(pair: Pair, a: BPEModel, b: BPEModel, names: tuple[str, str]) -> DecodedTokens:
     """Decodes each token that both sides have under one id.
 
     What is a part of a character is made whole by the tokens of single bytes, so that all of its
@@ -49,7 +87,7 @@ def decode_alone(pair: Pair, a: BPEModel, b: BPEModel, names: tuple[str, str]) -
         names: the engines' names.
     """
     if names == (Own.name, Own.name) and a.decoder == b.decoder and a.alphabet == b.alphabet:
-        return Alone()
+        return DecodedTokens()
     count, odd = 0, []
     asked = _sequences(a, b)
     while chunk := list(islice(asked, _CHUNK)):
@@ -57,8 +95,8 @@ def decode_alone(pair: Pair, a: BPEModel, b: BPEModel, names: tuple[str, str]) -
         answers = pair.decode([ids for _, ids in chunk])
         for (content, ids), texts in zip(chunk, answers, strict=True):
             if texts[0] != texts[1] or texts[0] is None:
-                odd.append(Odd(content, ids, texts))
-    return Alone(count, tuple(odd))
+                odd.append(OddToken(content, ids, texts))
+    return DecodedTokens(count, tuple(odd))
 
 
 def _sequences(a: BPEModel, b: BPEModel) -> Iterator[Asked]:
@@ -274,27 +312,9 @@ def compare(
         proved=found is not None and found.outcome == "proved",
         known=witnessed(found, (a.engine, b.engine)) is not None,
     )
-    report = report_of(scope, sides, found, ran, [*notes, *_notes(ran, inside)])
+    report = report_of(scope, sides, found, ran, notes)
     report = replace(report, given=texts is not None)
     return report if found is None else _explained(a, b, found, report)
-
-
-def _notes(ran: Ran, inside: Inside) -> Iterator[str]:
-    """What is to be said of what was run and what was not."""
-    yield from ran.alone.notes()
-    if inside.left_out:
-        yield f"outside the scope, as added tokens are in them: {inside.left_out:,} texts"
-    if ran.ended:
-        yield (
-            f"the difference is proved and shown by a text, so only {ran.tally.texts:,} awkward "
-            "texts were run; --thorough (thorough=True) runs all"
-        )
-    if ran.tally.alone >= PATIENCE:
-        yield f"awkward texts ended early: one side alone failed {ran.tally.alone:,} times"
-    if ran.corpus is not None:
-        yield from (f"corpora: {note}" for note in ran.corpus.notes)
-    if ran.interrupted:
-        yield "interrupted: not all texts were compared"
 
 
 def _explained(a: Side, b: Side, proof: Proof, report: Report) -> Report:
@@ -375,7 +395,7 @@ def _run(
         BpeInteropError: as :func:`.corpus.compare_corpora`.
     """
     a, b, modes = sides.a, sides.b, sides.modes
-    ran = Ran()
+    ran, decoded, cut_short = Ran(), DecodedTokens(), False
     # An object, or an encoder that a lock shares, cannot be built again in another process.
     pair = sides.pair(options.isolate and a.name is not None and b.name is not None)
     try:
@@ -383,13 +403,13 @@ def _run(
             own = a.engine.name == b.engine.name == Own.name
             texts = _awkward_texts(sides, every=options.thorough, tokens=not (proved and own))
             if known and not options.thorough:
-                texts, ran.ended = islice(texts, AFTER_PROOF), True
+                texts, cut_short = islice(texts, AFTER_PROOF), True
             # Many texts are in both, and some in one again and again.
             texts = list(dict.fromkeys(texts))
             if a.model is not None and b.model is not None:
                 begin(options.tick, "tokens, each alone")
-                ran.alone = decode_alone(pair, a.model, b.model, (a.engine.name, b.engine.name))
-                texts += ran.alone.texts(a.model)
+                decoded = decode_tokens(pair, a.model, b.model, (a.engine.name, b.engine.name))
+                texts += decoded.texts(a.model)
         texts = list(inside.of(texts))
         begin(options.tick, "awkward texts", len(texts))
         names = f"a ({a.engine.name})", f"b ({b.engine.name})"
@@ -413,6 +433,25 @@ def _run(
         )
         ended = any(note.startswith(ENDED_EARLY) for note in ran.corpus.notes)
         ran.interrupted = ran.corpus.interrupted and not ended
+    tally = ran.tally
+    ran.notes += decoded.notes()
+    if inside.left_out:
+        ran.notes.append(
+            f"outside the scope, as added tokens are in them: {inside.left_out:,} texts"
+        )
+    if cut_short:
+        ran.notes.append(
+            f"the difference is proved and shown by a text, so only {tally.texts:,} awkward "
+            "texts were run; --thorough (thorough=True) runs all"
+        )
+    if tally.one_failed >= PATIENCE:
+        ran.notes.append(
+            f"awkward texts ended early: one side alone failed {tally.one_failed:,} times"
+        )
+    if ran.corpus is not None:
+        ran.notes += (f"corpora: {note}" for note in ran.corpus.notes)
+    if ran.interrupted:
+        ran.notes.append("interrupted: not all texts were compared")
     return ran
 
 

@@ -6,7 +6,7 @@ which texts are run; what is concluded of them is concluded here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from .alignment import align
 from .assumptions import assumptions, unexamined
 from .corpus_report import CorpusReport, Found, Source
 from .metadata import metadata_apart
-from .pairs import Decoded, Sides, Tally, ask_both
+from .pairs import Sides, Tally, ask_both
 from .report import Example, Report, Verdict
 from .sides import (
     ORDINARY,
@@ -38,44 +38,7 @@ from .sides import (
     encode_one,
     unstated,
 )
-from .stress import fixed, texts_with
-
-_TRIED = 300
-"""Of how many tokens that decode otherwise texts are tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class Odd:
-    """A token that two sides decode otherwise, or on which one fails (None)."""
-
-    content: bytes
-    ids: tuple[int, ...]
-    texts: Decoded
-
-
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """How many tokens were decoded alone, and those on which the sides did not agree."""
-
-    count: int = 0
-    odd: tuple[Odd, ...] = ()
-
-    def texts(self, model: BPEModel) -> Iterator[str]:
-        """Texts with these tokens: if some text encodes to one, the difference shows there."""
-        for each in self.odd[:_TRIED]:
-            yield from texts_with(each.content, model)
-
-    def notes(self) -> Iterator[str]:
-        """What is to be said of it."""
-        if self.count and not self.odd:
-            yield f"each of {self.count:,} tokens decodes alone to the same text on both sides"
-        elif self.odd:
-            first = self.odd[0]
-            one, two = ("a failure" if text is None else show(text) for text in first.texts)
-            yield (
-                f"{len(self.odd):,} of {self.count:,} tokens decode to other texts, each alone: "
-                f"{show(first.content)} (ids {' '.join(map(str, first.ids))}): {one} and {two}"
-            )
+from .stress import fixed
 
 
 def mismatch_of(difference: Found, modes: Sequence[Mode]) -> Mismatch:
@@ -86,13 +49,12 @@ def mismatch_of(difference: Found, modes: Sequence[Mode]) -> Mismatch:
 
 @dataclass(slots=True)
 class Ran:
-    """What was run; ``interrupted`` where Ctrl-C ended it."""
+    """What was run, and what there is to say of that; ``interrupted`` where Ctrl-C ended it."""
 
     tally: Tally = field(default_factory=Tally)
-    alone: Alone = field(default_factory=Alone)
     corpus: CorpusReport | None = None
     interrupted: bool = False
-    ended: bool = False
+    notes: list[str] = field(default_factory=list)
 
     def total(self) -> Tally:
         """The tally of the awkward texts and of the corpora, with the plainer difference."""
@@ -153,13 +115,13 @@ def report_of(
         both: what was compared, and how both were asked.
         proof: what was proved of the models; None where nothing was tried.
         ran: what was run.
-        notes: what there is to say besides.
+        notes: what there is to say besides, first.
         against: why the two are not called proved, as far as it is known already.
     """
     a, b, modes = both.a, both.b, both.modes
     sides = a, b
     one, two = a.model, b.model
-    notes, against = [*notes], [*against]
+    notes, against = [*notes, *ran.notes], [*against]
     tally = ran.total()
     counted = None if ran.corpus is None else ran.corpus.counts
     silent = unstated(side.source.model for side in sides) if scope == "all" else ()

@@ -26,7 +26,7 @@ from bpe_interop.compare import Report, Scope, counts, runs, verify
 from bpe_interop.compare.lock import dump, lock
 from bpe_interop.compare.opening import open_source, side_of
 from bpe_interop.compare.pairs import LocalPair, Sides, Tally, ask_both
-from bpe_interop.compare.runs import decode_alone
+from bpe_interop.compare.runs import decode_tokens
 from bpe_interop.compare.shrink import shrink
 from bpe_interop.compare.sides import ORDINARY, PARSED, Inside, Mismatch, Own
 from bpe_interop.compare.stress import around_added, fixed
@@ -375,10 +375,10 @@ class Letters:
 
 def test_a_failure_proves_and_refutes_nothing() -> None:
     tally = ask_both(Letters(), Letters(fails="x"), ["a", "x", "bx", "c"], [ORDINARY, PARSED])
-    assert (tally.texts, tally.compared, tally.differing, tally.alone) == (4, 2, 0, 4)
+    assert (tally.texts, tally.compared, tally.differing, tally.one_failed) == (4, 2, 0, 4)
     assert {failure.text for failure in tally.failures} == {"x", "bx"}
     both = ask_both(Letters(fails="x"), Letters(fails="x"), ["x"], [ORDINARY])
-    assert (both.compared, both.alone, both.differing) == (0, 0, 0)
+    assert (both.compared, both.one_failed, both.differing) == (0, 0, 0)
 
 
 def test_a_text_counts_once_and_the_plainest_is_shown() -> None:
@@ -519,13 +519,13 @@ def test_every_token_is_decoded_alone(gpt2_tiny: tuple[BPEModel, Engine], token:
     model, engine = gpt2_tiny
     assert token in model.vocab.ids
     names = "tokenizers", "bpe_interop"
-    alike = decode_alone(LocalPair(engine, Own(model), [ORDINARY]), model, model, names)
+    alike = decode_tokens(LocalPair(engine, Own(model), [ORDINARY]), model, model, names)
     assert (alike.count, alike.odd) == (len(model.vocab.ids), ())
     assert list(alike.notes()) == [
         f"each of {alike.count:,} tokens decodes alone to the same text on both sides"
     ]
     pair = LocalPair(engine, Altered(model, token), [ORDINARY])
-    found = decode_alone(pair, model, model, names)
+    found = decode_tokens(pair, model, model, names)
     assert token in {each.content for each in found.odd}
     # Where bytes are made whole by a token, that one is seen in them.
     assert all(token in each.content or len(each.ids) > 1 for each in found.odd)
@@ -543,7 +543,7 @@ def test_a_token_that_a_side_cannot_decode_is_noted(gpt2_tiny: tuple[BPEModel, E
         def decode(self, ids: Sequence[int]) -> str:
             raise EngineError("no")
 
-    found = decode_alone(LocalPair(engine, Mute(model), [ORDINARY]), model, model, ("t", "mute"))
+    found = decode_tokens(LocalPair(engine, Mute(model), [ORDINARY]), model, model, ("t", "mute"))
     assert len(found.odd) == found.count
     assert "decode to other texts" in next(found.notes())
     assert "a failure" in next(found.notes())
@@ -557,7 +557,7 @@ def test_control_and_byte_tokens_are_each_formats_own() -> None:
         from_files("sentencepiece", "sentencepiece", one.files),
         from_files("tokenizers", "huggingface", two.files),
     )
-    found = decode_alone(LocalPair(*engines, [ORDINARY]), a, b, ("sentencepiece", "tokenizers"))
+    found = decode_tokens(LocalPair(*engines, [ORDINARY]), a, b, ("sentencepiece", "tokenizers"))
     normal = {n for n in a.vocab.ids.values() if a.vocab.kinds.get(n, "normal") == "normal"}
     assert found.odd == ()
     assert found.count == len(normal) > 500

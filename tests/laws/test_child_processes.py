@@ -41,7 +41,7 @@ def test_a_side_in_a_child(trace: Path) -> None:
         [answers] = pair.compare(["some text"])
     finally:
         pair.close()
-    assert (answers.alone, answers.failures_a) == (0, [])
+    assert (answers.one_failed, answers.failures_a) == (0, [])
     assert not trace.exists()
 
 

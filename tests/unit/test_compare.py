@@ -86,7 +86,7 @@ def test_every_text_has_its_outcome() -> None:
     texts = ["a", "x", "y", "xy", "q<s>", ""]
     outcomes = compare_texts(a, b, texts, [ORDINARY, PARSED])
     assert [each.compared for each in outcomes] == [2, 0, 0, 0, 2, 2]
-    assert [each.alone for each in outcomes] == [0, 2, 2, 0, 0, 0]
+    assert [each.one_failed for each in outcomes] == [0, 2, 2, 0, 0, 0]
     assert [len(each.failures_a) for each in outcomes] == [0, 2, 0, 2, 0, 0]
     assert [len(each.failures_b) for each in outcomes] == [0, 0, 2, 2, 0, 0]
     assert [(each.tokens_a, each.tokens_b) for each in outcomes] == [
@@ -164,7 +164,7 @@ def test_a_panic_is_an_outcome() -> None:
     encoding = tiktoken.Encoding("ab", pat_str="a|b|.", mergeable_ranks=ranks, special_tokens={})
     texts = ["a", "abc", "b"]
     outcomes = compare_texts(TiktokenEngine(encoding), Side(), texts, [ORDINARY])
-    assert [each.alone for each in outcomes] == [0, 1, 0]
+    assert [each.one_failed for each in outcomes] == [0, 1, 0]
     [failure] = outcomes[1].failures_a
     assert (failure.side, failure.how, failure.text) == ("tiktoken", "panicked", "abc")
 
@@ -337,7 +337,7 @@ def test_two_of_our_own_sides_fail_and_differ_each_on_its_text() -> None:
     dropping = replace(model, fallback=Fallback("drop"))
     answers = compare_texts(Own(model), Own(dropping), ["ab", "ac", "", "ba"], [ORDINARY])
     assert [each.compared for each in answers] == [1, 0, 1, 1]
-    assert [each.alone for each in answers] == [0, 1, 0, 0]
+    assert [each.one_failed for each in answers] == [0, 1, 0, 0]
     assert [each.mismatch for each in answers] == [None] * 4
     shifted = replace(model, vocab=Vocab({b"a": 0, b"b": 1, b"ab": 3}))
     answers = compare_texts(Own(model), Own(shifted), ["ba", "ab"], [ORDINARY])
