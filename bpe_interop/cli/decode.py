@@ -18,9 +18,8 @@ from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source
 from ..text.visible import replace_control_characters
 from ..tokenizer import Tokenizer
-from .completion import file_names
 from .manual import command
-from .options import json_option, source_options
+from .options import file_names, json_option, source_options
 from .screen import as_json, as_text, read_stdin, stdin_lines, write_stdout
 
 _LAID_OUT = "\n\t"

@@ -2,36 +2,190 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TypeVar
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import click
+from rich.style import Style
+from rich.text import Text
 
-from ..encode.explain import Explained, Explainer
-from ..errors import DisallowedSpecialError, SourceError, UnstatedError
+from ..corpora import Errors, Selection, find_files, parse_sample
+from ..encode import Encoder
+from ..encode.explain import Explained, Explainer, Merge, SymbolRun
+from ..encode.offsets import in_bytes
+from ..errors import BpeInteropError, DisallowedSpecialError, SourceError, UnstatedError
 from ..gate import template_unsaid
-from ..model import BPEModel
+from ..io.reader import TokenizerSource
+from ..io.target import check_target, keep_apart
+from ..model import BPEModel, escaped, show, text_of
 from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source
 from ..text.added_tokens import Allowed
+from ..text.visible import many
+from ..token_files import LAYOUTS, SHARD_BYTES, EncodedCorpus, Settings, Way, encode_corpora
 from ..token_files.job import Special
+from ..token_files.layouts import Dtype, LayoutName
+from ..token_files.writer import UNFINISHED
 from ..tokenizer import Tokenizer
-from .completion import file_names
-from .encoded_corpora import CorpusOptions, corpus_options, write_corpora
+from .interrupts import INTERRUPTED
 from .manual import command
-from .options import OneOf, gathers, json_option, source_options
-from .screen import as_json, as_text, ids_as_json, read_stdin, stdin_lines
-from .terminal import tell
-from .tokens import (
-    Placed,
-    explained_as_data,
-    show_explained,
-    show_tokens,
-    tokens_as_data,
+from .options import (
+    OneOf,
+    corpus_option,
+    file_names,
+    gathers,
+    json_option,
+    scheduler_options,
+    source_options,
+    workers_of,
 )
+from .progress import progress
+from .screen import as_json, as_text, console_on_stdout, ids_as_json, lines, read_stdin, stdin_lines
+from .terminal import say, tell
+
+
+@dataclass(frozen=True)
+class CorpusOptions:
+    """The corpora, the folder, and how the one becomes the other, as the options say it."""
+
+    corpora: tuple[str, ...]
+    folder: Path | None
+    layout: LayoutName
+    dtype: Dtype | None
+    eos: str | None
+    max_length: int | None
+    field: str | None
+    sample: str | None
+    seed: int
+    errors: str
+    shard_bytes: int
+    state: str | None
+    scheduler: str | None
+    limit: float
+
+    def check(self, text: bool) -> None:
+        """Refuses options that do not go together; ``text``: there are some for one text."""
+        if self.corpora and text:
+            raise click.UsageError("with --corpus there is no TEXT, --lines, --show or --explain")
+        if self.corpora and self.folder is None:
+            raise click.UsageError("name the folder for the ids with -o")
+        about = (self.folder, self.dtype, self.eos, self.max_length, self.field, self.sample)
+        if not self.corpora and any(
+            each is not None for each in (*about, self.state, self.scheduler)
+        ):
+            raise click.UsageError(
+                "-o, --dtype, --eos, --max-length, --field, --sample, --state and --scheduler are "
+                "about corpora: name one with --corpus FILE, or --corpus - for standard input; "
+                f"--layout says in which files ({', '.join(LAYOUTS)}). The ids of one text go to "
+                "standard output: > FILE"
+            )
+
+    def settings(self, special: Special, template: bool) -> Settings:
+        """How documents become rows of ids."""
+        sample = None if self.sample is None else parse_sample(self.sample)
+        errors, most = _rule(self.errors)
+        return Settings(
+            self.layout,
+            self.dtype,
+            special,
+            template,
+            self.eos,
+            self.max_length,
+            Selection(None, sample, self.seed, errors),
+            most,
+        )
+
+
+def _rule(text: str) -> tuple[Errors, int | None]:
+    """What is done with what cannot be read, and with how much at most."""
+    rule, equals, most = text.partition("=")
+    if rule == "skip" and equals and most.isascii() and most.isdigit():
+        return "skip", int(most)
+    for errors in ERRORS:
+        if text == errors:
+            return errors, None
+    raise click.UsageError(f"--errors {text}: say {', '.join(ERRORS)} or skip=N")
+
+
+ERRORS: tuple[Errors, ...] = get_args(Errors)
+
+
+def corpus_options(command: Callable[..., object]) -> Callable[..., object]:
+    """The options of ``encode`` that are about corpora: a ``CorpusOptions``."""
+    options: list[Callable[[Callable[..., object]], Callable[..., object]]] = [
+        corpus_option("Encode these texts to files in the folder -o"),
+        click.option(
+            "-o",
+            "folder",
+            type=click.Path(path_type=Path),
+            shell_complete=file_names,
+            metavar="FOLDER",
+            help="The new folder for the ids of --corpus.",
+        ),
+        click.option(
+            "--layout",
+            type=OneOf([*LAYOUTS]),
+            default="megatron",
+            show_default=True,
+            help="The files: Megatron-LM's .bin and .idx, arrays for numpy.load, or Parquet.",
+        ),
+        click.option(
+            "--dtype",
+            type=OneOf(["uint16", "uint32"]),
+            help="The numbers in .bin and .npy; by default the smallest that hold every id.",
+        ),
+        click.option(
+            "--eos",
+            metavar="TOKEN",
+            help="End each document with this special token. Plain text is cut into documents of "
+            "about 16 KiB.",
+        ),
+        click.option(
+            "--max-length",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Cut documents into rows of at most N ids; no row has ids of two documents.",
+        ),
+        click.option(
+            "--shard-bytes",
+            type=click.IntRange(min=1),
+            default=SHARD_BYTES,
+            show_default=True,
+            metavar="N",
+            help="About how many bytes of a file become a shard.",
+        ),
+        click.option(
+            "--field", metavar="NAME", help="The field of JSONL or Parquet with the texts."
+        ),
+        click.option("--sample", metavar="N", help="Take a part of the documents: 1% or 0.01."),
+        click.option("--seed", type=int, default=0, show_default=True, help="Take another sample."),
+        click.option(
+            "--errors",
+            metavar="RULE",
+            default="strict",
+            show_default=True,
+            help="What is not UTF-8, or a record without a text: refuse it (strict), read U+FFFD "
+            "for bytes that are not UTF-8 (replace), or leave such records out (skip), or N at "
+            "most (skip=N); the manifest lists them.",
+        ),
+        click.option(
+            "--state",
+            shell_complete=file_names,
+            metavar="FILE",
+            help="Keep here which shards are done, and go on from it (default: beside -o).",
+        ),
+        scheduler_options,
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
 
 T = TypeVar("T")
 
@@ -206,7 +360,7 @@ def _encode(tokenizer: Tokenizer, text: str, special: str, template: bool) -> li
         return tokenizer.encode(text, disallowed_special=disallowed, add_special_tokens=template)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _advising(model: BPEModel, special: str, template: bool) -> Iterator[None]:
     """A block in which errors name the options that help."""
     try:
@@ -226,3 +380,268 @@ def _advising(model: BPEModel, special: str, template: bool) -> Iterator[None]:
         if special != "text" and model.added is None and model.pretokenizer is not None:
             fix += "\n  or give --special text: the text of special tokens is ordinary text then"
         raise UnstatedError(error.what, where=error.where, fix=fix) from None
+
+
+# Tokens and explanations.
+
+_STYLES = tuple(
+    Style(color="black", bgcolor=f"bright_{colour}")
+    for colour in ("cyan", "yellow", "green", "magenta", "blue", "red")
+)
+
+
+class Placed(NamedTuple):
+    """A token and the characters (start, end) of the text; None for what a template put there."""
+
+    id: int
+    content: bytes
+    place: tuple[int, int] | None
+
+
+def show_tokens(text: str, tokens: Sequence[Placed]) -> None:
+    """Prints the text in coloured tokens where colours can be seen, and a row for each token."""
+    console = console_on_stdout(soft_wrap=True)
+    coloured = console.is_terminal and console.color_system is not None
+    if coloured and tokens:
+        line = Text()
+        for number, token in enumerate(tokens):
+            line.append(_inner(token.content), _STYLES[number % len(_STYLES)])
+        console.print(line)
+    width = max((len(str(token.id)) for token in tokens), default=0)
+    spelled = [token.content.hex(" ").upper() for token in tokens]
+    room = min(36, max(map(len, spelled), default=0))
+    for number, (token, digits) in enumerate(zip(tokens, spelled, strict=True)):
+        row = Text(f"{token.id:>{width}}  {digits:<{room}}  ")
+        row.append(show(token.content), _STYLES[number % len(_STYLES)] if coloured else "")
+        if token.place is None:
+            row.append("  put there by the sequence template")
+        console.print(row) if coloured else say(row.plain)
+    say(counted(len(tokens), len(text.encode("utf-8"))))
+
+
+def counted(tokens: int, size: int) -> str:
+    """How many tokens and bytes there are, and how many bytes to a token."""
+    sentence = f"{many(tokens, 'token')}, {many(size, 'byte')}"
+    return f"{sentence}, {size / tokens:.2f} bytes per token" if tokens else sentence
+
+
+def _inner(content: bytes) -> str:
+    """A token as it reads between its neighbours, what would not show escaped."""
+    try:
+        return escaped(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        return "".join(f"\\x{byte:02x}" for byte in content)
+
+
+def tokens_as_data(text: str, tokens: Sequence[Placed]) -> list[dict[str, Any]]:
+    """What ``encode --show --json`` prints."""
+    places = in_bytes(text, ((token.content, token.place) for token in tokens))
+    return [
+        {
+            "id": token.id,
+            "hex": token.content.hex(),
+            "text": text_of(token.content),
+            "characters": None if token.place is None else list(token.place),
+            "bytes": None if place is None else list(place),
+        }
+        for token, place in zip(tokens, places, strict=True)
+    ]
+
+
+def show_explained(explained: Sequence[Explained | int], encoder: Encoder) -> None:
+    """Prints the pretokens of a text, and the merges of each in order."""
+    for each in explained:
+        if isinstance(each, int):
+            lines("template", [f"{show(encoder.token_bytes(each))} {each}"])
+            continue
+        where = f"characters {each.start} to {each.end}"
+        if each.how == "added":
+            lines("added token", [f"{show(each.content)} {each.ids[0]}  {where}"])
+            continue
+        lines("pretoken", [f"{show(each.content)}  {where}"])
+        if each.how == "whole":
+            lines("  whole", [_looked_up(each)])
+        for run in each.runs:
+            _show_run(run)
+        for replaced in each.replaced:
+            tokens = _named(replaced.ids, encoder)
+            lines(f"  {replaced.became}", [f"{show(replaced.symbol)} is no token: {tokens}"])
+        lines("  tokens", [_named(each.ids, encoder)])
+
+
+def _looked_up(explained: Explained) -> str:
+    sentence = "it is a token, and looked up before anything is merged"
+    if not explained.runs:
+        return sentence
+    same = "gives the same" if explained.merges_alike else "would not give it"
+    return f"{sentence}; merging {same}:"
+
+
+def _show_run(run: SymbolRun) -> None:
+    lines("  symbols", [" ".join(map(show, run.symbols))])
+    width = max((len(str(merge.rank)) for merge in run.merges), default=0)
+    lines("  merge", [_merge(merge, width) for merge in run.merges])
+
+
+def _merge(merge: Merge, width: int) -> str:
+    made = "no token" if merge.id is None else str(merge.id)
+    parts = f"{show(merge.left)} + {show(merge.right)}"
+    return f"rank {merge.rank:>{width}}  {parts} -> {show(merge.token)} {made}"
+
+
+def _named(ids: Sequence[int], encoder: Encoder) -> str:
+    return "  ".join(f"{show(encoder.token_bytes(n))} {n}" for n in ids) or "nothing"
+
+
+def explained_as_data(explained: Sequence[Explained | int]) -> list[dict[str, Any]]:
+    """What ``encode --explain --json`` prints."""
+    return [
+        {"how": "template", "ids": [each]} if isinstance(each, int) else _as_data(each)
+        for each in explained
+    ]
+
+
+def _as_data(explained: Explained) -> dict[str, Any]:
+    return {
+        "how": explained.how,
+        "hex": explained.content.hex(),
+        "text": text_of(explained.content),
+        "characters": [explained.start, explained.end],
+        "ids": list(explained.ids),
+        "runs": [
+            {
+                "symbols": [symbol.hex() for symbol in run.symbols],
+                "merges": [
+                    {
+                        "rank": merge.rank,
+                        "symbols": [merge.first, merge.middle, merge.last],
+                        "hex": merge.token.hex(),
+                        "text": text_of(merge.token),
+                        "id": merge.id,
+                    }
+                    for merge in run.merges
+                ],
+            }
+            for run in explained.runs
+        ],
+        "replaced": [
+            {"hex": each.symbol.hex(), "became": each.became, "ids": list(each.ids)}
+            for each in explained.replaced
+        ],
+    }
+
+
+# Corpora.
+
+
+def write_corpora(
+    source: str,
+    loaded: TokenizerSource[BPEModel],
+    preset: str | None,
+    settings: Settings,
+    asked: CorpusOptions,
+    as_data: bool,
+) -> None:
+    """Encodes corpora to a folder, and says what is in it."""
+    folder = asked.folder
+    if folder is None:
+        return
+    files = find_files(asked.corpora, field=asked.field)
+    read: list[str | Path] = [source, *(file.local for file in files if file.local)]
+    for output in (folder, *([Path(asked.state)] if asked.state else [])):
+        keep_apart(read, output)
+    check_target(folder, force=None)
+    # What can be read only once is not there for a later run.
+    again = all(file.path is not None and file.size is not None for file in files)
+    usual = str(folder.with_name(f"{folder.name}{UNFINISHED}.state")) if again else None
+    state = asked.state or usual
+    with (
+        _going_on(asked, state),
+        workers_of(asked.scheduler) as workers,
+        progress("encoding") as tick,
+    ):
+        written = encode_corpora(
+            loaded,
+            asked.corpora,
+            folder,
+            settings,
+            preset=preset,
+            field=asked.field,
+            shard_bytes=asked.shard_bytes,
+            way=Way(workers, None, asked.limit, state, tick.watch, fresh=asked.state is None),
+        )
+    _show_written(written, asked, state, as_data)
+    if written.interrupted:
+        sys.exit(INTERRUPTED)
+
+
+@contextlib.contextmanager
+def _going_on(asked: CorpusOptions, state: str | None) -> Iterator[None]:
+    """A block whose errors say what is kept, and how it is gone on with."""
+    try:
+        yield
+    except BpeInteropError as error:
+        if asked.state is None and state is not None and Path(state).is_file():
+            error.fix = f"{error.fix}; {_kept_beside(asked)}" if error.fix else _kept_beside(asked)
+        raise
+
+
+def _kept_beside(asked: CorpusOptions) -> str:
+    return (
+        f"the shards that are done are kept in {asked.folder}{UNFINISHED}, and the same command "
+        "goes on from there (with another --errors too)"
+    )
+
+
+def _show_written(
+    written: EncodedCorpus, asked: CorpusOptions, state: str | None, as_data: bool
+) -> None:
+    manifest = written.manifest
+    if as_data:
+        as_json(
+            {
+                "folder": str(asked.folder),
+                "interrupted": written.interrupted,
+                "done": written.done,
+                "parts": written.parts,
+                "counts": None if manifest is None else manifest.counts,
+                "notes": list(written.notes),
+            }
+        )
+        return
+    lines("note", list(written.notes))
+    if manifest is None:
+        went = f"name the same state to go on: {asked.state}" if asked.state else "nothing is kept"
+        if asked.state is None and state is not None and Path(state).is_file():
+            went = _kept_beside(asked)
+        done = f"interrupted: {written.done:,} of {written.parts:,} shards were done; {went}"
+        lines("not written", [done])
+        return
+    counts = manifest.counts
+    full = sum(piece.encoded.documents > 0 for piece in manifest.shards)
+    lines(
+        "wrote",
+        [f"{asked.folder}: {many(full, 'shard')}, {manifest.settings.layout}"],
+    )
+    lines(
+        "documents",
+        [f"{counts['documents']:,} ({many(counts['bytes'], 'byte')} of UTF-8)"],
+    )
+    lines("ids", [f"{counts['tokens']:,} in {many(counts['rows'], 'row')}, as {manifest.dtype}"])
+    empty, replaced = counts["empty"], counts["replaced"]
+    if empty:
+        have = "has" if empty == 1 else "have"
+        lines("note", [f"{many(empty, 'document')} without ids {have} no row"])
+    skips = [(piece, skip) for piece in manifest.shards for skip in piece.encoded.skips]
+    if skips:
+        piece, first = skips[0]
+        where = f"{manifest.origins[piece.file].label}:{first.line}"
+        lines(
+            "skipped",
+            [f"{many(len(skips), 'record')}, listed in manifest.json; {where}: {first.why}"],
+        )
+    if replaced:
+        lines("note", [f"{many(replaced, 'document')} had malformed UTF-8, read as U+FFFD"])
+    again = all(origin.path for origin in manifest.origins)
+    files_only = "" if again else " --sample 0 (what came from a pipe cannot be read again)"
+    lines("check", [f"bpe-interop verify-shards {asked.folder}{files_only}"])

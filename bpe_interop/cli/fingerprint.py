@@ -6,9 +6,8 @@ import click
 
 from ..fingerprint import PARTS, fingerprint
 from ..sources import SourceOptions, load_source
-from .completion import file_names
 from .manual import command
-from .options import json_option, source_options
+from .options import file_names, json_option, source_options
 from .screen import as_json
 from .terminal import say
 

@@ -13,9 +13,8 @@ from ..io.reader import beginning
 from ..io.target import keep_apart
 from ..io.writer import replace_file
 from ..sources import SourceOptions, load_source, read_with
-from .completion import file_names
 from .manual import command
-from .options import source_options
+from .options import file_names, source_options
 from .screen import lines
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from ..errors import SourceError, not_utf8
 from ..io.reader import read
@@ -19,7 +20,6 @@ from ..presets import NORMALIZERS
 from ..sources import SourceOptions
 from ..statement import ENDS, Statement
 from ..ticks import PART_SECONDS
-from .completion import file_names, format_names, preset_names
 from .manual import nearest
 
 if TYPE_CHECKING:
@@ -30,6 +30,29 @@ else:
     _Choice = click.Choice
 
 Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def format_names(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """The names of formats that begin like this, short ones as well."""
+    from ..formats import all_formats
+
+    names = [name for row in all_formats() for name in (row.name, *row.aliases)]
+    return [name for name in names if name.startswith(begun)]
+
+
+def preset_names(
+    ctx: click.Context, parameter: click.Parameter, begun: str
+) -> list[str] | list[CompletionItem]:
+    """The names of presets that begin like this; files where there is none."""
+    from ..presets import PRESETS
+
+    names = [name for name in PRESETS if name.startswith(begun)]
+    return names or file_names(ctx, parameter, begun)
+
+
+def file_names(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Whatever files there are."""
+    return [CompletionItem(begun, type="file")]
 
 
 class OneOf(_Choice):

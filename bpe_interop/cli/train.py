@@ -24,11 +24,11 @@ from ..statement import Statement, restated
 from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained
 from ..train.training import Algorithm, Option, Tick, made_by_trainer
-from .completion import file_names
 from .manual import DECIDING, command
 from .options import (
     OneOf,
     WritingOptions,
+    file_names,
     gathers,
     json_option,
     statement_options,

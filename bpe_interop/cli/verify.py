@@ -21,15 +21,16 @@ from ..engines.facts import is_address
 from ..errors import TargetError
 from ..io.target import keep_apart
 from ..reports import SUFFIXES, Require, check_targets, to_json, write_reports
-from .completion import file_names, preset_names
 from .manual import command, nearest
 from .options import (
     Command,
     OneOf,
     corpus_option,
+    file_names,
     gathers,
     json_option,
     offline_option,
+    preset_names,
     scheduler_options,
     workers_of,
 )

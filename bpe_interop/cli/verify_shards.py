@@ -7,9 +7,8 @@ import sys
 import click
 
 from ..token_files import check_token_files
-from .completion import file_names
 from .manual import NO, UNKNOWN, YES, command
-from .options import json_option
+from .options import file_names, json_option
 from .progress import progress
 from .screen import as_json, lines
 

@@ -20,10 +20,17 @@ from ..sources import SourceOptions, load_source, readings
 from ..view.live import LOOPBACK, Load, listen
 from ..view.page import LIMIT, to_view
 from ..view.panels import Viewed, check_size
-from .completion import file_names
 from .interrupts import INTERRUPTED
 from .manual import CODES, command
-from .options import OneOf, ends_in, format_option, gathers, offline_option, presets_option
+from .options import (
+    OneOf,
+    ends_in,
+    file_names,
+    format_option,
+    gathers,
+    offline_option,
+    presets_option,
+)
 from .screen import as_text, lines, read_stdin
 from .terminal import tell
 
