@@ -28,8 +28,6 @@ from .tokenizer import Tokenizer
 from .workers import (
     LIMIT,
     Carried,
-    Here,
-    Pool,
     Progress,
     Ticket,
     Workers,
@@ -188,7 +186,7 @@ def measure(
         carried = [each for each in tokenizers if isinstance(each, Carried)]
         if len(carried) < len(tokenizers):
             raise TypeError("with an executor or a state, give each tokenizer as carry(...)")
-        workers = Pool(Here(), 1) if executor is None else pool_of(executor, slots)
+        workers = pool_of(executor, slots)
         return _by_parts(carried, CutCorpus(files), workers, limit, state, watch)
     sides = [_side(each) for each in tokenizers]
     statistics: list[Statistics] = []

@@ -50,14 +50,13 @@ from ..proof.stage import Scope
 from ..workers import (
     LIMIT,
     Carried,
-    Here,
-    Pool,
     Progress,
     Run,
     Ticket,
     Workers,
     carry,
     opened_from,
+    pool_of,
     run_corpus,
     run_parts,
 )
@@ -431,11 +430,11 @@ class _Reading:
             state = last.enter_context(_kept(self._sides, self._corpora, self._files, self._scope))
             self._go_on_from(state)
             last.callback(self._save, state)
-            workers = Pool(Here(), 1)
+            workers = pool_of(None)
             if processes:
                 threads = last.enter_context(ThreadPoolExecutor(processes))
                 # More than there are threads, so that none waits for this one.
-                workers = Pool(threads, processes + 2)
+                workers = pool_of(threads, processes + 2)
             run: Run[Compared] = run_parts(
                 ReadJob(self._sides),
                 (),

@@ -15,7 +15,7 @@ from .remote import RemoteFile
 
 Kind: TypeAlias = Literal["text", "jsonl", "parquet"]
 Errors: TypeAlias = Literal["strict", "replace", "skip"]
-Told: TypeAlias = Callable[[], int]
+BytesRead: TypeAlias = Callable[[], int]
 
 TEXT_BYTES = 1 << 14
 """Bytes from which on a document of plain text ends at the next LF."""
@@ -150,7 +150,7 @@ class Document:
 def texts(
     file: CorpusFile,
     stream: Readable,
-    told: Told,
+    bytes_read: BytesRead,
     start: Place,
     errors: Errors,
     end: int | None = None,
@@ -188,11 +188,11 @@ def texts(
             if errors != "skip":
                 raise
             what = f"{error.what}: the document of {len(block):,} bytes around it"
-            yield Document("", 0, file, place, after, told(), skipped=what)
+            yield Document("", 0, file, place, after, bytes_read(), skipped=what)
             place = after
             continue
         size = size_of(text) if replaced else len(block)
-        yield Document(text, size, file, place, after, told(), replaced)
+        yield Document(text, size, file, place, after, bytes_read(), replaced)
         place = after
 
 
@@ -255,7 +255,7 @@ def size_of(text: str) -> int:
 def records(
     file: CorpusFile,
     stream: Readable,
-    told: Told,
+    bytes_read: BytesRead,
     start: Place,
     errors: Errors,
     end: int | None = None,
@@ -285,11 +285,13 @@ def records(
             text = _field(line, file.field, where)
             if text is not None:
                 text, mended = _mended(text, where, errors)
-                yield Document(text, size_of(text), file, place, after, told(), replaced or mended)
+                yield Document(
+                    text, size_of(text), file, place, after, bytes_read(), replaced or mended
+                )
         except SourceError as error:
             if errors != "skip":
                 raise
-            yield Document("", 0, file, place, after, told(), skipped=error.what)
+            yield Document("", 0, file, place, after, bytes_read(), skipped=error.what)
         place = after
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import SourceError, not_utf8
+from ..optional import optional
 from .documents import (
     GO_ON,
     NAME_FIELD,
@@ -19,7 +20,6 @@ from .documents import (
     no_field,
     size_of,
 )
-from .optional import optional
 from .remote import RemoteFile
 from .streams import DAMAGED
 

@@ -190,13 +190,13 @@ class PartReader:
 
     def _from_line(self, line: int, selection: Selection) -> Iterator[Document]:
         part, file = self.part, self.part.file
-        with naming(file.label), opened(file.path, file.label) as (stream, told):
+        with naming(file.label), opened(file.path, file.label) as (stream, bytes_read):
             lines = _Lines(stream)
             start = _first(file, stream, part.start)
             stream.seek(start)
             read = records if file.kind == "jsonl" else texts
             place = Place(line, start)
-            yield from read(file, lines, told, place, selection.errors, part.end)
+            yield from read(file, lines, bytes_read, place, selection.errors, part.end)
             self.lines = lines.count
 
 

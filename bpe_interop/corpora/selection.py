@@ -17,6 +17,7 @@ from ..arguments import names
 from ..errors import SourceError
 from ..io.names import spelled
 from ..io.reader import unreadable
+from ..optional import optional
 from .documents import (
     PLAIN,
     START,
@@ -29,7 +30,6 @@ from .documents import (
     records,
     texts,
 )
-from .optional import optional
 from .parquet import rows
 from .remote import RemoteFile, expanded, has_magic, is_url, without_scheme
 from .streams import COMPRESSED, naming, opened, skip
@@ -347,10 +347,10 @@ def read_documents(
         if file.kind == "parquet":
             yield from rows(file, start, errors, end)
             return
-        with opened(file.path, file.label) as (stream, told):
+        with opened(file.path, file.label) as (stream, bytes_read):
             skip(stream, start.offset, file.label)
             cut = records if file.kind == "jsonl" else texts
-            yield from cut(file, stream, told, start, errors, end)
+            yield from cut(file, stream, bytes_read, start, errors, end)
 
 
 def select(

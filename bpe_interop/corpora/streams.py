@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, cast
 
 from ..errors import SourceError
 from ..io.reader import unreadable
-from .optional import optional
+from ..optional import optional
 from .remote import RemoteFile
 
 COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
@@ -62,8 +62,8 @@ def opened(
         yield _decompressed(sys.stdin.buffer, "", label), lambda: 0
         return
     with path.open("rb") as file:
-        told = file.tell if file.seekable() else lambda: 0
-        yield _decompressed(file, path.suffix.lower(), label), told
+        bytes_read = file.tell if file.seekable() else lambda: 0
+        yield _decompressed(file, path.suffix.lower(), label), bytes_read
 
 
 def is_compressed(path: Path | RemoteFile | None) -> bool:

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, TypeAlias
 
 from ..corpora import Document
-from ..corpora.optional import optional
 from ..errors import SourceError
+from ..optional import optional
 
 LayoutName: TypeAlias = Literal["megatron", "npy", "parquet"]
 Dtype: TypeAlias = Literal["uint16", "uint32", "int32"]

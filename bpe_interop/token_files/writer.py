@@ -34,8 +34,6 @@ from ..tokenizer import Tokenizer
 from ..workers import (
     LIMIT,
     Carried,
-    Here,
-    Pool,
     Progress,
     Run,
     Workers,
@@ -109,10 +107,6 @@ class Way:
     state: str | Path | None = None
     tick: Callable[[Step], None] = lambda step: None
     fresh: bool = False
-
-    def workers(self) -> Workers:
-        """Who works."""
-        return Pool(Here(), 1) if self.executor is None else pool_of(self.executor, self.slots)
 
 
 _ALONE = Way()
@@ -288,7 +282,7 @@ def _run(
         job,
         [carried],
         corpus,
-        way.workers(),
+        pool_of(way.executor, way.slots),
         state=way.state,
         about=about,
         kind=Encoded,

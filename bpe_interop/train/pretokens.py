@@ -185,9 +185,9 @@ def _windows(
 ) -> Iterator[str]:
     """A file of plain text as one text, or as several where it may be cut."""
     held: list[str] = []
-    with naming(file.label), opened(file.path, file.label) as (stream, told):
+    with naming(file.label), opened(file.path, file.label) as (stream, bytes_read):
         for text in _decoded(stream, file):
-            read(told())
+            read(bytes_read())
             place = _last(cut, text) if cut else 0
             if place:
                 yield "".join([*held, text[:place]])

@@ -16,14 +16,15 @@ import logging
 import socket
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from threading import Lock
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from ..encode.explain import Explained, Merge, Replaced
 from ..engines import Special
-from ..errors import BpeInteropError, EngineMissingError, SourceError, TargetError, by_extra
+from ..errors import BpeInteropError, SourceError, TargetError
 from ..limits import PAGE_CONNECTIONS, PAGE_SECONDS, PAGE_TOKENIZERS
+from ..optional import optional
 from ..presets import PRESETS
 from ..reports.page import digest, templates
 from .chats import Chat, read_chat
@@ -46,12 +47,9 @@ _HTML = "text/html; charset=utf-8"
 _PLAIN = "text/plain; charset=utf-8"
 
 
-def missing(name: str) -> EngineMissingError:
-    """The error for a library that only the live page needs."""
-    return EngineMissingError(
-        f"{name} is needed to serve a page and is not installed",
-        fix=f"{by_extra('view')}; or write a page that needs no server: -o PAGE.html",
-    )
+def _needed(name: str) -> ModuleType:
+    page = "or write a page that needs no server: -o PAGE.html"
+    return optional(name, "view", to="to serve a page", instead=page)
 
 
 class _Refused(Exception):
@@ -87,10 +85,7 @@ class LivePage:
     ) -> None:
         self._sides, self._hosts = list(sides), frozenset(map(str.lower, hosts))
         self._given, self._load, self._adding = len(sides), load, Lock()
-        try:
-            import_module("werkzeug")
-        except ImportError as error:
-            raise missing("werkzeug") from error
+        _needed("werkzeug")
         self._answers: dict[str, tuple[str, Callable[[Request], tuple[str, str]]]] = {
             "/": ("GET", self._page),
             "/tokens.js": ("GET", _script),
@@ -372,10 +367,7 @@ def listen(
         TargetError: the port is in use, or the address cannot be listened at.
         EngineMissingError: werkzeug or waitress is not installed.
     """
-    try:
-        from waitress.server import create_server
-    except ImportError as error:
-        raise missing("waitress") from error
+    create_server = _needed("waitress.server").create_server
     # That a request waits for a moment is not for people.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     bound = _bound(host, port)

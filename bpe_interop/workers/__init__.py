@@ -9,8 +9,6 @@ from __future__ import annotations
 from .orders import Carried, Job, Ticket, Work, carry, opened_from
 from .run import (
     LIMIT,
-    Here,
-    Pool,
     Progress,
     Run,
     Tick,
@@ -23,9 +21,7 @@ from .run import (
 __all__ = [
     "LIMIT",
     "Carried",
-    "Here",
     "Job",
-    "Pool",
     "Progress",
     "Run",
     "Tick",

@@ -16,7 +16,8 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, TypeVar
 
-from ..errors import EngineError, EngineMissingError, SourceError, by_extra
+from ..errors import EngineError, SourceError
+from ..optional import optional
 from . import worker
 from .orders import Order, Reply
 from .worker import perform
@@ -124,7 +125,7 @@ class DaskWorkers:
 def perform_pickled(data: bytes) -> Reply:
     """What a Dask worker runs: an order, answered under the worker's address."""
     reply = perform(pickle.loads(data))
-    return replace(reply, worker=_distributed().get_worker().address)
+    return replace(reply, worker=importlib.import_module("distributed").get_worker().address)
 
 
 @contextlib.contextmanager
@@ -139,7 +140,7 @@ def dask_workers(scheduler: str) -> Iterator[DaskWorkers]:
         SourceError: no scheduler of Dask answers there, or none has a worker; it is no address.
         EngineMissingError: distributed is not installed.
     """
-    library = _distributed()
+    library = optional("distributed", "dask", to="for a scheduler")
     with contextlib.ExitStack() as last:
         if scheduler.startswith(LOCAL):
             address: Any = last.enter_context(_local_cluster(library, scheduler))
@@ -225,13 +226,3 @@ def _in_time(connect: Callable[[], T], scheduler: str) -> T:
         where=scheduler,
         fix="give the address that dask scheduler prints, as tcp://HOST:8786, or local:N",
     )
-
-
-def _distributed() -> ModuleType:
-    try:
-        return importlib.import_module("distributed")
-    except ImportError:
-        raise EngineMissingError(
-            "distributed is needed for a scheduler and is not installed",
-            fix=by_extra("dask"),
-        ) from None

@@ -78,7 +78,7 @@ class Workers(Protocol):
         ...
 
 
-class Here(Executor):
+class _SameProcess(Executor):
     """Runs in this process what it is given, at once."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -88,17 +88,11 @@ class Here(Executor):
         return future
 
 
-class Pool:
-    """An executor as it is: it chooses who works, and what runs in it runs to its end.
+class _Pool:
+    """An executor as it is: it chooses who works, and what runs in it runs to its end."""
 
-    Args:
-        executor: any executor whose workers can import this package and read the corpus.
-        slots: how many parts are given to it at once; by default as many as there are cores.
-    """
-
-    def __init__(self, executor: Executor, slots: int | None = None) -> None:
-        self._executor = executor
-        self._slots = slots or os.cpu_count() or 1
+    def __init__(self, executor: Executor, slots: int) -> None:
+        self._executor, self._slots = executor, slots
 
     def slots(self, avoid: Collection[str]) -> int:
         """As many as were given."""
@@ -113,9 +107,18 @@ class Pool:
         worker.stop(run)
 
 
-def pool_of(workers: Workers | Executor, slots: int | None = None) -> Workers:
-    """Executors as workers; workers as they are."""
-    return Pool(workers, slots) if isinstance(workers, Executor) else workers
+def pool_of(workers: Workers | Executor | None, slots: int | None = None) -> Workers:
+    """An executor as workers, or this process alone; workers as they are.
+
+    Args:
+        workers: any executor whose workers can import this package and read the corpus.
+        slots: how many parts are given to it at once; by default as many as there are cores.
+    """
+    if workers is None:
+        return _Pool(_SameProcess(), 1)
+    if isinstance(workers, Executor):
+        return _Pool(workers, slots or os.cpu_count() or 1)
+    return workers
 
 
 @dataclass(frozen=True, slots=True)

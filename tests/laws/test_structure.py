@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         *("memo", "entry_points", "errors", "exports", "gc_pause"),
         *("limits", "notebook", "ticks"),
     ),
-    ("kernel", "arguments"),
+    ("kernel", "arguments", "optional"),
     ("entries",),
     ("steps",),
     ("model",),
