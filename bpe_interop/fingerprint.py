@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
 
 from .entries import numbered
@@ -32,11 +31,10 @@ from .text.added_tokens import decoded_text
 from .text.patterns import asks_other_tables, parse, translate
 from .theory.added_tokens import normalized_matters
 from .theory.automata import uncovered
-from .theory.core import system_of
+from .theory.core import base_symbols, system_of
 from .theory.cuts import preferred_in
 from .theory.pretokens import occurrence
 from .theory.symbol_codes import SymbolCodes
-from .theory.utf8 import UTF8_BYTES
 
 PARTS = ("text", "specials", "template", "decoder", "all")
 """The lines of a fingerprint."""
@@ -48,7 +46,7 @@ def fingerprint(model: BPEModel) -> dict[str, str]:
     checked_model(model, "fingerprint")
     parts: dict[str, Json] = {
         "text": _text(model),
-        "specials": _specials(model),
+        "specials": _plain(added_of(model)),
         "template": _plain(model.sequence_template),
         "decoder": _decoder(model),
     }
@@ -61,21 +59,17 @@ def added_of(model: BPEModel) -> list[AddedToken] | None:
     """The added tokens as the line ``specials`` has them, by id; None where they are not stated."""
     if model.added is None:
         return None
-    added = list(model.added)
-    late = bool(model.normalizer) or normalized_matters(added)
-    return [_matching(token, late) for token in _by_id(added)]
-
-
-_LONGEST = 4
-"""Bytes of one character."""
+    # Theorem 18: the pass in which a token is found matters under a normalizer, or where two meet.
+    late = bool(model.normalizer) or normalized_matters(model.added)
+    return [
+        replace(token, roles=(), normalized=token.normalized and late)
+        for token in sorted(model.added, key=lambda token: token.id)
+    ]
 
 
 def _digest(value: Json) -> str:
-    return hashlib.sha256(_dumped(value).encode("ascii")).hexdigest()
-
-
-def _dumped(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 _LATER = frozenset({"ascii_space", "longest_first"})
@@ -110,7 +104,9 @@ def _text(model: BPEModel) -> dict[str, Json]:
         "normalizer": None
         if model.normalizer is None
         else [_plain(_spelled(step)) for step in model.normalizer],
-        "pretokenizer": _pretokenizer(model),
+        "pretokenizer": None
+        if model.pretokenizer is None
+        else [_split(step, place, model) for place, step in enumerate(model.pretokenizer)],
         "merges": _merges(model),
         "tokens": _tokens(model, looked_up),
         "lookup": _plain(sorted(looked_up)),
@@ -121,7 +117,11 @@ def _tokens(model: BPEModel, looked_up: set[bytes]) -> Json:
     """The tokens that texts can reach, with ids and kinds, by id."""
     form, kinds = canonical(model), model.vocab.kinds
     made = {number for number, kind in kinds.items() if kind in ("byte", "user_defined")}
-    more = {*looked_up, *_lone(model), *numbered(model.vocab.ids, made).values()}
+    lone = base_symbols(model)
+    if model.affixes != Affixes():
+        # A symbol is longer than one character then: all that no merge builds counts.
+        lone = textual(model).keys() - form.splits.keys()
+    more = {*looked_up, *lone, *numbered(model.vocab.ids, made).values()}
     ids = as_dict(model.vocab.ids)
     return [
         [ids[token], token.hex(), kinds.get(ids[token], "normal")]
@@ -132,8 +132,7 @@ def _tokens(model: BPEModel, looked_up: set[bytes]) -> Json:
 def _merges(model: BPEModel) -> Json:
     """Each token with the place of its merge, equal where they are tied, and its two parts.
 
-    With affixes a token may be spelled in two ways, each with a merge of its own. Then it is
-    written as the number of symbols in its left part, and all its symbols.
+    With affixes: the number of symbols in its left part, and all its symbols.
     """
     affixes, form = model.affixes, canonical(model)
     rows: list[tuple[int | float, list[Json]]] = []
@@ -141,6 +140,7 @@ def _merges(model: BPEModel) -> Json:
         priority = as_dict(form.priority)
         rows = [(priority[t], [x.hex(), y.hex()]) for t, (x, y) in form.splits.items()]
     else:
+        # Theorem 22: a token may be spelled in two ways, each with a merge of its own.
         system = system_of(model)
         codes = SymbolCodes(affixes, model.alphabet)
         spelled = codes.form(model.merges, system.tokens, model.alphabet, system.base)
@@ -149,24 +149,6 @@ def _merges(model: BPEModel) -> Json:
             rows.append((spelled.priority[token], [len(codes.symbols(left)), symbols]))
     places: dict[int | float, int] = {}
     return [[places.setdefault(priority, len(places)), *row] for priority, row in rows]
-
-
-def _lone(model: BPEModel) -> set[bytes]:
-    """The tokens that are one symbol and occur in a text."""
-    tokens = textual(model)
-    if model.alphabet == "byte":
-        alone = {token for token in map(bytes, zip(sorted(UTF8_BYTES))) if token in tokens}
-    else:
-        short = (token for token in tokens if len(token) <= _LONGEST)
-        alone = {token for token in short if len(token.decode("utf-8", "replace")) == 1}
-    return alone | _with_affixes(model)
-
-
-def _with_affixes(model: BPEModel) -> set[bytes]:
-    """With affixes a symbol is longer than one character: all that no merge builds count."""
-    if not (model.affixes.prefix or model.affixes.suffix):
-        return set()
-    return set(textual(model)) - set(canonical(model).splits)
 
 
 def _looked_up(model: BPEModel) -> set[bytes]:
@@ -186,12 +168,6 @@ def _spelled(step: object) -> object:
     return step
 
 
-def _pretokenizer(model: BPEModel) -> Json:
-    if model.pretokenizer is None:
-        return None
-    return [_split(step, place, model) for place, step in enumerate(model.pretokenizer)]
-
-
 def _split(step: object, place: int, model: BPEModel) -> Json:
     """A step, patterns in the preferred spelling; one form for "the matches are the pretokens"."""
     if not isinstance(step, Split) or not isinstance(step.pattern, Pattern):
@@ -207,19 +183,6 @@ def _split(step: object, place: int, model: BPEModel) -> Json:
     if covers and matches:
         return {"matches": pattern.source}
     return _plain(Split(pattern, step.behavior, step.invert))
-
-
-def _specials(model: BPEModel) -> Json:
-    added = added_of(model)
-    return None if added is None else [_plain(token) for token in added]
-
-
-def _by_id(added: Iterable[AddedToken]) -> list[AddedToken]:
-    return sorted(added, key=lambda token: token.id)
-
-
-def _matching(token: AddedToken, late: bool) -> AddedToken:
-    return replace(token, roles=(), normalized=token.normalized and late)
 
 
 def _decoder(model: BPEModel) -> dict[str, Json]:

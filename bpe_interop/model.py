@@ -268,8 +268,13 @@ class BPEModel:
 
     def __str__(self) -> str:
         """One line for each field, cut where it is long."""
-        lines = (f"  {name}: {_cut(_said(getattr(self, name)))}" for name in FIELDS)
-        return "\n".join([repr(self), *lines])
+        lines = [repr(self)]
+        for name in FIELDS:
+            text = _in_words(getattr(self, name))
+            if len(text) > _WIDEST:
+                text = f"{text[:_WIDEST]}... ({len(text):,} characters)"
+            lines.append(f"  {name}: {text}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the fields, and tokens from all over the vocabulary."""
@@ -284,6 +289,9 @@ class BPEModel:
         ids = sorted(self.vocab.ids.values())
         return ids[:: max(1, len(ids) // most)][:most]
 
+
+_WIDEST = 100
+"""Characters of a field that ``str`` shows."""
 
 FIELDS: tuple[str, ...] = (
     "alphabet",
@@ -372,10 +380,10 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
     ids = vocab.ids
     if isinstance(merges, RankTable):
         ranks = merges.ranks
-        if ranks is ids or _fitted(merges) is vocab:
+        if ranks is ids or _fitting_vocab(merges) is vocab:
             return
         if are_checked(ids, ranks):
-            _fitted.keep(merges, vocab)
+            _fitting_vocab.keep(merges, vocab)
             return
         ids = as_dict(ids)
         for token, rank in ranks.items():
@@ -391,9 +399,9 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
                     field="merges",
                     index=token,
                 )
-        _fitted.keep(merges, vocab)
+        _fitting_vocab.keep(merges, vocab)
         return
-    if _fitted(merges) is vocab and not cut:
+    if _fitting_vocab(merges) is vocab and not cut:
         return
     pairs = merges.pairs
     if not cut and are_checked(ids, pairs):
@@ -403,7 +411,7 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
     if b"" not in ids and not cut:
         known, parts = ids.__contains__, chain.from_iterable(pairs)
         if all(map(known, parts)) and all(map(known, map(b"".join, pairs))):
-            _fitted.keep(merges, vocab)
+            _fitting_vocab.keep(merges, vocab)
             return
         # The merges of one model over the tokens of another: no line runs for each of so many.
         wrong = map(not_, map(known, chain.from_iterable(pairs)))
@@ -426,8 +434,8 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
 
 
 @Memo
-def _fitted(_: MergeRule) -> Vocab | None:
-    """The vocabulary that a rule was found to fit: a changed model is not checked all over."""
+def _fitting_vocab(_: MergeRule) -> Vocab | None:
+    """The vocabulary that a rule was found to fit; a changed model is not checked all over."""
     return None
 
 
@@ -487,12 +495,12 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(getattr(value, attribute))
 
 
-def _said(value: object) -> str:
+def _in_words(value: object) -> str:
     """A field's value for people."""
     if value is None:
         return "not stated"
     if isinstance(value, tuple):
-        shown = ", ".join(map(_said, value[:4]))
+        shown = ", ".join(map(_in_words, value[:4]))
         return f"{shown}, ... ({len(value):,})" if len(value) > 4 else shown or "none"
     if isinstance(value, AddedToken):
         kind = " special" if value.special else ""
@@ -527,7 +535,3 @@ def checked_model(given: BPEModel, who: str) -> BPEModel:
         kind = type(given).__name__
         raise TypeError(f"{who} takes a model, not {kind}: give load(...).model")
     return given
-
-
-def _cut(text: str, size: int = 100) -> str:
-    return text if len(text) <= size else f"{text[:size]}... ({len(text):,} characters)"

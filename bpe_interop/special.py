@@ -19,19 +19,21 @@ Disallowed: TypeAlias = Literal["all"] | Collection[str] | None
 NONE: frozenset[str] = frozenset()
 
 
-class Asked(NamedTuple):
-    """Which special tokens to find, and which texts to refuse."""
+class SpecialRule(NamedTuple):
+    """Which special tokens are found in a text, and which texts it may not hold."""
 
     allowed: frozenset[str]
     disallowed: frozenset[str]
 
 
-ORDINARY = Asked(NONE, NONE)
+ORDINARY = SpecialRule(NONE, NONE)
 """Special tokens are ordinary text."""
 
 
-def ask(allowed: Allowed, disallowed: Disallowed, special: Callable[[], frozenset[str]]) -> Asked:
-    """What ``"all"`` stands for is asked of ``special``, and only where it is needed.
+def special_rule(
+    allowed: Allowed, disallowed: Disallowed, special: Callable[[], frozenset[str]]
+) -> SpecialRule:
+    """The rule that a caller gives; ``special`` says what ``"all"`` is, where that is needed.
 
     Raises:
         TypeError: ``allowed`` is neither ``"all"`` nor a set.
@@ -42,14 +44,14 @@ def ask(allowed: Allowed, disallowed: Disallowed, special: Callable[[], frozense
         raise TypeError(f'allowed_special is "all" or a set, not {type(allowed).__name__}')
     if isinstance(disallowed, str) and disallowed == "all":
         disallowed = special() - allowed
-    return Asked(frozenset(allowed), frozenset(disallowed or ()))
+    return SpecialRule(frozenset(allowed), frozenset(disallowed or ()))
 
 
-def refuse_disallowed(text: str, asked: Asked) -> None:
+def refuse_disallowed(text: str, rule: SpecialRule) -> None:
     """Raises DisallowedSpecialError where a text holds what is refused; TypeError if no str."""
-    if not asked.disallowed:
+    if not rule.disallowed:
         checked(text)
-    elif match := _finder(asked.disallowed).search(checked(text)):
+    elif match := _finder(rule.disallowed).search(checked(text)):
         raise disallowed(match.group())
 
 

@@ -17,12 +17,12 @@ from .special import (
     NONE,
     ORDINARY,
     Allowed,
-    Asked,
     Disallowed,
-    ask,
+    SpecialRule,
     checked,
     content_of,
     refuse_disallowed,
+    special_rule,
 )
 from .vocabulary import Vocabulary
 
@@ -278,9 +278,9 @@ class Tokenizer(Vocabulary):
             EncodeError: the text has no encoding here (also ValueError).
             UnstatedError: the source does not state its pattern or special tokens.
         """
-        asked = self._ask(allowed_special, disallowed_special)
-        refuse_disallowed(text, asked)
-        return self._ids(text, asked, self._template(add_special_tokens))
+        rule = self._rule(allowed_special, disallowed_special)
+        refuse_disallowed(text, rule)
+        return self._ids(text, rule, self._template(add_special_tokens))
 
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text: special tokens are ordinary text, other added tokens are found."""
@@ -298,8 +298,8 @@ class Tokenizer(Vocabulary):
         add_special_tokens: bool = False,
     ) -> list[list[int]]:
         """The ids of each text, as :meth:`encode`. An engine chooses its own threads."""
-        texts, asked = self._ask_of_each(text, allowed_special, disallowed_special)
-        return self._ids_of_each(texts, asked, num_threads, self._template(add_special_tokens))
+        texts, rule = self._texts_and_rule(text, allowed_special, disallowed_special)
+        return self._ids_of_each(texts, rule, num_threads, self._template(add_special_tokens))
 
     def encode_ordinary_batch(
         self, text: Iterable[str], *, num_threads: int = 8
@@ -321,15 +321,15 @@ class Tokenizer(Vocabulary):
         What :meth:`encode_batch` gives, without a list of each text: ids as 32 bits (type code
         ``"I"``), ends as 64 (``"Q"``). ``numpy.asarray`` takes both as they are.
         """
-        texts, asked = self._ask_of_each(text, allowed_special, disallowed_special)
+        texts, rule = self._texts_and_rule(text, allowed_special, disallowed_special)
         template = self._template(add_special_tokens)
         if self._engine is None:
             return self._encoder.encode_joined(
-                texts, asked.allowed, threads=num_threads, template=template
+                texts, rule.allowed, threads=num_threads, template=template
             )
         from .encode import joined_rows
 
-        return joined_rows(self._ids_of_each(texts, asked, num_threads, template))
+        return joined_rows(self._ids_of_each(texts, rule, num_threads, template))
 
     def encode_to_numpy(
         self,
@@ -346,9 +346,9 @@ class Tokenizer(Vocabulary):
                 text, allowed_special=allowed_special, disallowed_special=disallowed_special
             )
             return np.array(ids, dtype=np.uint32)
-        asked = self._ask(allowed_special, disallowed_special)
-        refuse_disallowed(text, asked)
-        return np.array(self._encoder.encode_array(text, asked.allowed), dtype=np.uint32, copy=None)
+        rule = self._rule(allowed_special, disallowed_special)
+        refuse_disallowed(text, rule)
+        return np.array(self._encoder.encode_array(text, rule.allowed), dtype=np.uint32, copy=None)
 
     def encode_with_offsets(
         self,
@@ -375,9 +375,9 @@ class Tokenizer(Vocabulary):
         Raises:
             The errors of :meth:`encode`.
         """
-        asked = self._ask(allowed_special, disallowed_special)
-        refuse_disallowed(text, asked)
-        ids, offsets = self._encoder.encode_with_offsets(text, asked.allowed)
+        rule = self._rule(allowed_special, disallowed_special)
+        refuse_disallowed(text, rule)
+        ids, offsets = self._encoder.encode_with_offsets(text, rule.allowed)
         if not add_special_tokens:
             return ids, offsets
         self._template(add_special_tokens)
@@ -401,11 +401,11 @@ class Tokenizer(Vocabulary):
             EncodeError: not defined for this model: it normalizes, puts something before or
                 after texts, or merges characters.
         """
-        asked = self._ask(allowed_special, disallowed_special)
-        refuse_disallowed(text, asked)
+        rule = self._rule(allowed_special, disallowed_special)
+        refuse_disallowed(text, rule)
         from .text.normalize import repair
 
-        return self._completer.complete(repair(text), asked.allowed)
+        return self._completer.complete(repair(text), rule.allowed)
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         """The ids of one pretoken, special tokens as ordinary text; tiktoken's private name.
@@ -438,19 +438,19 @@ class Tokenizer(Vocabulary):
 
     # What these are made of.
 
-    def _ask(self, allowed: Allowed, disallowed: Disallowed) -> Asked:
-        return ask(allowed, disallowed, lambda: self._special_texts)
+    def _rule(self, allowed: Allowed, disallowed: Disallowed) -> SpecialRule:
+        return special_rule(allowed, disallowed, lambda: self._special_texts)
 
-    def _ask_of_each(
+    def _texts_and_rule(
         self, texts: Iterable[str], allowed: Allowed, disallowed: Disallowed
-    ) -> tuple[list[str], Asked]:
-        asked, listed = self._ask(allowed, disallowed), list(several(texts, "texts"))
+    ) -> tuple[list[str], SpecialRule]:
+        rule, listed = self._rule(allowed, disallowed), list(several(texts, "texts"))
         for text in listed:
-            refuse_disallowed(text, asked)
-        return listed, asked
+            refuse_disallowed(text, rule)
+        return listed, rule
 
-    def _ids(self, text: str, asked: Asked, template: bool = False) -> list[int]:
-        special = None if self._engine is None else self._engine_mode(asked)
+    def _ids(self, text: str, rule: SpecialRule, template: bool = False) -> list[int]:
+        special = None if self._engine is None else self._engine_mode(rule)
         if self._engine is not None and special is not None:
             try:
                 ids = self._engine.encode(text, special=special)
@@ -459,16 +459,16 @@ class Tokenizer(Vocabulary):
                 pass
             else:
                 return self._encoder.template(ids) if template else ids
-        return self._encoder.encode(text, asked.allowed, template=template)
+        return self._encoder.encode(text, rule.allowed, template=template)
 
     def _ids_of_each(
-        self, texts: list[str], asked: Asked, threads: int, template: bool = False
+        self, texts: list[str], rule: SpecialRule, threads: int, template: bool = False
     ) -> list[list[int]]:
         if self._engine is None:
             return self._encoder.encode_each(
-                texts, asked.allowed, threads=threads, template=template
+                texts, rule.allowed, threads=threads, template=template
             )
-        special = self._engine_mode(asked)
+        special = self._engine_mode(rule)
         if special is not None:
             try:
                 rows = self._engine.encode_batch(texts, special=special)
@@ -476,31 +476,31 @@ class Tokenizer(Vocabulary):
                 pass
             else:
                 return list(map(self._encoder.template, rows)) if template else rows
-        return [self._ids(text, asked, template) for text in texts]
+        return [self._ids(text, rule, template) for text in texts]
 
     def _template(self, wanted: bool) -> bool:
-        """Whether the template is asked for; an error where it is, and is not stated."""
+        """Whether the template is rule for; an error where it is, and is not stated."""
         if wanted and self._model.sequence_template is None:
             from .gate import template_unsaid
 
             raise template_unsaid(self._model)
         return wanted
 
-    def _engine_mode(self, asked: Asked) -> Special | None:
-        """How an engine finds the special tokens that are asked for; None if it has no way.
+    def _engine_mode(self, rule: SpecialRule) -> Special | None:
+        """How an engine finds the special tokens that are rule for; None if it has no way.
 
         Engines know all or none, or none only. All will do for some, where the others were
         refused in the text, unless a normalizer can bring one of those about.
         """
         if self._engine is None:
             return None
-        allowed = asked.allowed & self._special_texts
+        allowed = rule.allowed & self._special_texts
         if not allowed:
             return "text"
         if not self._engine.parses_special:
             return None
         others = self._special_texts - allowed
-        if not others or (others <= asked.disallowed and not self._model.normalizer):
+        if not others or (others <= rule.disallowed and not self._model.normalizer):
             return "parse"
         return None
 

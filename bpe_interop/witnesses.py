@@ -1,8 +1,4 @@
-"""Texts that two models encode otherwise, found by running both.
-
-What a format cannot hold is shown by a text. The decisions in ``theory/`` often give one; where
-they do not, plain texts and the model's own tokens are tried here.
-"""
+"""Texts that show what a format cannot hold, where the decisions in ``theory/`` give none."""
 
 from __future__ import annotations
 
@@ -33,7 +29,6 @@ class Probe:
         fallback = Fallback("unknown", _MISSING, after_merging=True)
         self._model = model
         self._encoder = PretokenEncoder(replace(model, fallback=fallback))
-        self._contents = {number: content for content, number in model.vocab.ids.items()}
 
     def ids(
         self, text: str, pretokenizer: Sequence[PreTokenizerStep] | None = None
@@ -52,11 +47,6 @@ class Probe:
         for pretoken in pretokens:
             ids += self._encoder.ids(to_bytes(pretoken) if mapped else pretoken.encode("utf-8"))
         return None if _MISSING in ids else ids
-
-    def tokens(self, text: str) -> list[bytes] | None:
-        """The contents of a text's tokens; otherwise as :meth:`ids`."""
-        ids = self.ids(text)
-        return None if ids is None else [self._contents[number] for number in ids]
 
 
 def first_differing_text(a: BPEModel, b: BPEModel, texts: Iterable[str]) -> str | None:

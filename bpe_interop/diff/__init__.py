@@ -9,11 +9,10 @@ from typing import Literal
 
 from ..errors import PatternError
 from ..merging.canonical import canonical, not_merged, whole_lookups
-from ..model import FIELDS, BPEModel, TemplatePart, TemplateText, TemplateToken, checked_model, show
+from ..model import FIELDS, BPEModel, TemplatePart, TemplateText, checked_model, show
 from ..steps import JoinBytes, Pattern, PreTokenizerStep, Split, UnicodeForm
 from ..text.patterns import parse
 from ..theory.acting_steps import acting_splits
-from ..theory.added_tokens import normalized_matters
 from ..theory.automata import first_difference, uncovered
 from ..theory.cuts import preferred_in
 from ..theory.normalizers import plain_normalizer
@@ -29,16 +28,18 @@ from .tokens import (
     compare_vocab,
 )
 
-__all__ = ["Difference", "describe_step", "diff", "normalized_matters", "template_parts"]
+__all__ = ["Difference", "describe_step", "diff", "difference", "template_parts"]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One field in which two models differ.
 
-    ``kind`` is ``"unstated"`` where one of them does not say (None), else ``"different"``.
-    ``how`` says in which way; of long patterns it has the parts that differ only, and ``whole``
-    has both sides whole then, else nothing.
+    Attributes:
+        field: its name.
+        kind: ``"unstated"`` where one of them does not say (None).
+        how: in which way; of long patterns only the parts that differ.
+        whole: both sides whole, where ``how`` has parts; else empty.
     """
 
     field: str
@@ -50,13 +51,10 @@ class Difference:
 def diff(a: BPEModel, b: BPEModel) -> tuple[Difference, ...]:
     """The fields in which two models differ, by what the fields mean.
 
-    Merges are compared in canonical form, so a rank table and the merge list of the same system
-    are equal; whole-pretoken lookup counts only for tokens that merging cannot reach; patterns
-    are compared up to spellings proved to split every text alike.
-
-    Not compared are the engines that match the patterns. Python's ``regex`` has Unicode tables of
-    another version than the others, and takes some patterns for others: ``prove`` compares this,
-    and a conversion names it as a loss.
+    A rank table and the merge list of the same system are equal, and so are patterns that are
+    proved to split every text alike. The engines that match the patterns are not compared:
+    Python's ``regex`` has other Unicode tables than the others, and takes some patterns for
+    others. ``prove`` compares this, and a conversion names it as a loss.
     """
     for model in (a, b):
         checked_model(model, "diff")
@@ -71,7 +69,11 @@ def difference(a: BPEModel, b: BPEModel, field: str) -> Difference | None:
     if left is None or right is None:
         unstated = "the first does not say" if left is None else "the second does not say"
         return Difference(field, "unstated", unstated)
-    how = _COMPARE.get(field, _plain(field))(a, b)
+    compare = _COMPARE.get(field)
+    if compare is not None:
+        how = compare(a, b)
+    else:
+        how = "" if left == right else f"{_short(left)} and {_short(right)}"
     if not how:
         return None
     long = field in _STEPS and len(how) > _LONG
@@ -80,14 +82,6 @@ def difference(a: BPEModel, b: BPEModel, field: str) -> Difference | None:
     if parts:
         return Difference(field, "different", parts + more, whole=how + more)
     return Difference(field, "different", how + more)
-
-
-def _plain(field: str) -> Callable[[BPEModel, BPEModel], str]:
-    def compare(a: BPEModel, b: BPEModel) -> str:
-        left, right = getattr(a, field), getattr(b, field)
-        return "" if left == right else f"{_short(left)} and {_short(right)}"
-
-    return compare
 
 
 def _short(value: object) -> str:
@@ -107,8 +101,10 @@ def _extras(a: BPEModel, b: BPEModel) -> str:
 
 
 def _lookup_first(a: BPEModel, b: BPEModel) -> str:
+    # Theorem 8: lookup matters only for tokens that merging does not reach.
     if not a.lookup_first and not b.lookup_first:
         return ""
+    # Of two that build the same, one canonical form is enough.
     if not (canonical.known(a) and canonical.known(b)) and builds_the_same(a, b):
         if a.lookup_first == b.lookup_first:
             return ""
@@ -132,13 +128,14 @@ def _found(model: BPEModel, tokens: frozenset[bytes], token: bytes) -> bool:
 
 
 def _normalizer(a: BPEModel, b: BPEModel) -> str:
-    return _said(plain_normalizer(a.normalizer or ()), plain_normalizer(b.normalizer or ()))
+    # Theorems 15 and 30: the steps that can act, those of SentencePiece as simple ones.
+    return _both(plain_normalizer(a.normalizer or ()), plain_normalizer(b.normalizer or ()))
 
 
 def _pretokenizer(a: BPEModel, b: BPEModel) -> str:
     if _steps(a) == _steps(b) or _one_pattern_for_all(acting_splits(a), acting_splits(b)):
         return ""
-    return _said(a.pretokenizer or (), b.pretokenizer or ())
+    return _both(a.pretokenizer or (), b.pretokenizer or ())
 
 
 def _one_pattern_for_all(
@@ -158,10 +155,11 @@ def _is_one_pattern(steps: tuple[PreTokenizerStep, ...]) -> bool:
 
 
 def _decoder(a: BPEModel, b: BPEModel) -> str:
-    return _said(a.decoder or (), b.decoder or ())
+    return _both(a.decoder or (), b.decoder or ())
 
 
-def _said(a: tuple[object, ...], b: tuple[object, ...]) -> str:
+def _both(a: tuple[object, ...], b: tuple[object, ...]) -> str:
+    """Two lists of steps in words; empty where they are equal."""
     if a == b:
         return ""
     return " and ".join(" then ".join(map(describe_step, steps)) or "none" for steps in (a, b))
@@ -210,7 +208,8 @@ def describe_step(step: object) -> str:
         elif isinstance(value, bool):
             words += [name] if value else []
         elif isinstance(value, bytes):
-            words += [f"{name} of {len(value):,} bytes, sha256 {_sha(value)}"] if value else []
+            digest = sha256(value).hexdigest()[:12]
+            words += [f"{name} of {len(value):,} bytes, sha256 {digest}"] if value else []
         elif name in ("pattern", "content", "text", "unknown"):
             words.append(show(value))
         elif isinstance(value, tuple):
@@ -218,10 +217,6 @@ def describe_step(step: object) -> str:
         else:
             words.append(str(value))
     return " ".join(words)
-
-
-def _sha(value: bytes) -> str:
-    return sha256(value).hexdigest()[:12]
 
 
 def _split_otherwise(a: BPEModel, b: BPEModel) -> str:
@@ -251,7 +246,9 @@ def _step(step: PreTokenizerStep, place: int, model: BPEModel) -> object:
     if not isinstance(step, Split) or not isinstance(step.pattern, Pattern):
         return step
     try:
-        tree = parse(preferred_in(model, step, place, "oniguruma"))
+        tree = parse(preferred_in(model, step, place, "oniguruma"))  # Theorem 27
+        # Where a pattern covers every text (Theorem 11), nothing is left between its matches, so
+        # to isolate them is to keep them only.
         if step.behavior in ("removed", "isolated") and uncovered(tree) is None:
             kept = step.invert if step.behavior == "removed" else True
             return ("pretokens are the matches", tree) if kept else (step, tree)
@@ -272,15 +269,14 @@ def _sequence_template(a: BPEModel, b: BPEModel) -> str:
 def template_parts(parts: tuple[TemplatePart, ...]) -> str:
     """What is placed around texts, in order, as ``inspect`` shows it."""
     words = [
-        f"text {part.which}" if isinstance(part, TemplateText) else _placed(part) for part in parts
+        f"text {part.which}"
+        if isinstance(part, TemplateText)
+        else f"{show(part.name)} ({', '.join(map(str, part.ids))})"
+        for part in parts
     ]
     types = [part.type_id for part in parts]
     more = f" (type ids {', '.join(map(str, types))})" if any(types) else ""
     return (" ".join(words) or "nothing") + more
-
-
-def _placed(token: TemplateToken) -> str:
-    return f"{show(token.name)} ({', '.join(map(str, token.ids))})"
 
 
 _COMPARE: dict[str, Callable[[BPEModel, BPEModel], str]] = {

@@ -37,12 +37,7 @@ def compare_affixes(a: BPEModel, b: BPEModel) -> str:
 
 
 def compare_vocab(a: BPEModel, b: BPEModel) -> str:
-    """Contents and ids, kinds that change an id, and the order of scores where both have them.
-
-    Scores are compared by their order only: the merges say what they mean, and a source that
-    has none does not contradict one that has. User-defined tokens that added tokens can stand
-    for are compared with these.
-    """
+    """Contents and ids, kinds that change an id, and the order of scores where both have them."""
     left, right = _ids(a), _ids(b)
     entries = compare_entries(left, right)
     if not entries.same:
@@ -53,7 +48,8 @@ def compare_vocab(a: BPEModel, b: BPEModel) -> str:
         if x != y:
             return f"{show(content)} is of kind {x} and {y}"
     if not a.vocab.scores or not b.vocab.scores:
-        return ""
+        return ""  # a source that has none does not contradict one that has
+    # By their order only: the merges say what scores mean.
     return "" if _order(a, left) == _order(b, left) else "the order of the tokens' scores"
 
 
@@ -96,12 +92,10 @@ def _order(model: BPEModel, ids: Mapping[bytes, int]) -> list[int]:
 
 
 def compare_merges(a: BPEModel, b: BPEModel) -> str:
-    """Merges by what they build: other pairs and ranks that are proved to do the same are equal.
-
-    Tokens that hold a text which is always found before merging do not count.
-    """
+    """Merges by what they build: other pairs and ranks that are proved to do the same are equal."""
     if a.merges == b.merges and _unused(a) == _unused(b):
         return ""
+    # Merging never builds a token that holds a text which is always found before.
     always = frozenset(token.text for model in (a, b) for token in _always_found(model))
     plain = not (always or a.vocab.kinds or b.vocab.kinds) and a.affixes == b.affixes
     if plain and plainly_equal(system_of(a), system_of(b)):
@@ -173,13 +167,15 @@ def _same_order(left: Splits, right: Splits, one: Canonical, two: Canonical) -> 
 def _always_found(model: BPEModel) -> list[AddedToken]:
     """The added tokens that are found wherever their text stands in what is split and merged.
 
-    So no token that merging builds holds one. That is so of a text that no pre-tokenizer step
-    and no affix writes, whose parts no vanishing symbol stands between, and that neither may be
-    passed over nor overlaps what may be: special tokens, and those that ask for borders of words,
-    hide what they overlap (Theorem 19).
+    So no token that merging builds holds one.
     """
-    if model.affixes != Affixes() or model.pretokenizer is None or _may_vanish(model):
+    # No affix and no step of the pre-tokenizer may write such a text, nor a symbol vanish from it
+    # before merging.
+    fallback = _effective(model)
+    vanishes = fallback.missing == "drop" and not fallback.after_merging
+    if model.affixes != Affixes() or model.pretokenizer is None or vanishes:
         return []
+    # Theorem 19: special tokens, and those that ask for borders of words, hide what they overlap.
     steps = plain_normalizer(model.normalizer or ())
     late = [t for t in (*(model.added or ()), *found_as_added(model)) if t.normalized]
     passed_over = [normalize(steps, t.text) for t in late if t.special or t.single_word]
@@ -190,12 +186,6 @@ def _always_found(model: BPEModel) -> list[AddedToken]:
         and not _may_be_written(model, token.text)
         and not any(overlap(token.text, other) for other in passed_over)
     ]
-
-
-def _may_vanish(model: BPEModel) -> bool:
-    """Whether a missing symbol may be left out before merging, so that its neighbours meet."""
-    fallback = _effective(model)
-    return fallback.missing == "drop" and not fallback.after_merging
 
 
 def _may_be_written(model: BPEModel, text: str) -> bool:
@@ -221,10 +211,10 @@ def _splits(model: BPEModel, form: Canonical, always: frozenset[str]) -> Splits:
 def compare_fallback(a: BPEModel, b: BPEModel) -> str:
     """What becomes of missing symbols, where there can be any."""
     left, right = _effective(a), _effective(b)
-    return "" if left == right else f"{_fallback_said(left)} and {_fallback_said(right)}"
+    return "" if left == right else f"{_fallback_in_words(left)} and {_fallback_in_words(right)}"
 
 
-def _fallback_said(fallback: Fallback) -> str:
+def _fallback_in_words(fallback: Fallback) -> str:
     words = {
         "error": "missing symbols are an error",
         "drop": "missing symbols vanish",
@@ -236,19 +226,17 @@ def _fallback_said(fallback: Fallback) -> str:
 
 
 def _effective(model: BPEModel) -> Fallback:
-    """The fallback without what never matters.
-
-    Only what becomes an unknown token is fused. Where every byte has a token, nothing is unknown;
-    and it is all one whether a missing symbol might merge where no token holds one, if it stays
-    between its neighbours till then.
-    """
+    """The fallback without what never matters."""
     fallback, ids, kinds = model.fallback, model.vocab.ids, model.vocab.kinds
-    if fallback.missing != "unknown":
+    if fallback.missing != "unknown":  # only what becomes an unknown token is fused
         fallback = replace(fallback, unknown=None, fuse=False)
+    # Where every byte has a token, nothing is unknown.
     names = (ids.get(b"<0x%02X>" % byte, -1) for byte in UTF8_BYTES)
     if fallback.byte_fallback and all(kinds.get(number) == "byte" for number in names):
         fallback = Fallback(byte_fallback=True, after_merging=fallback.after_merging)
     if fallback.after_merging and fallback.missing != "drop":
+        # A missing symbol stays between its neighbours till all is merged: whether it might merge
+        # is no matter where no token holds one.
         splits = canonical(model).splits
         merges = any(part not in ids for pair in splits.values() for part in pair)
         return fallback if merges else replace(fallback, after_merging=False)
@@ -282,18 +270,15 @@ def added_difference(left: Sequence[AddedToken], right: Sequence[AddedToken]) ->
     for side, other, which in ((left, names_b, "first"), (right, names_a, "second")):
         only = [token for token in side if token.text not in other]
         if only:
-            examples = f"{_such_as(len(only))} {show(only[0].text)} {only[0].id}"
-            parts.append(f"{len(only):,} only in the {which}{examples}")
+            such_as = ":" if len(only) == 1 else ", such as"
+            example = f"{such_as} {show(only[0].text)} {only[0].id}"
+            parts.append(f"{len(only):,} only in the {which}{example}")
     changed = [text for text in names_a if text in names_b and text in differing]
     if changed:
         text = changed[0]
         count = f"{len(changed):,} differ, such as " if len(changed) > 1 else ""
         parts.append(f"{count}{show(text)}: {_flags(names_a[text], names_b[text])}")
     return "; ".join(parts)
-
-
-def _such_as(count: int) -> str:
-    return ":" if count == 1 else ", such as"
 
 
 def _flags(x: AddedToken, y: AddedToken) -> str:

@@ -1,9 +1,4 @@
-"""The canonical form of a merge system: what its merges do, said in one way only.
-
-``docs/theory.md`` proves what is used here: every token has at most one pair by which any run
-ever builds it (Lemma 2), so one run on the token's own symbols finds it, and these pairs with
-their priorities say everything (Theorem 3).
-"""
+"""The canonical form of a merge system: all that its merges do, in one way only (Theorem 3)."""
 
 from __future__ import annotations
 
@@ -28,19 +23,20 @@ from .symbols import (
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """What a merge system does, said in one way only (Theorem 3).
-
-    ``splits``: every token that merging builds, in priority order, and the one pair it is ever
-    built by. ``priority``: the priority of that merge. ``unreachable``: the tokens that no run
-    ever ends in, in the vocabulary's order (the empty token is one). ``disordered``: tokens
-    whose merge does not come after the merges of both its parts; with none, the system is
-    strictly monotone.
+    """What a merge system does (Theorem 3).
 
     With affixes, a token's symbols depend on where in a pretoken it stands
-    (:func:`.symbols.spellings`). It is unreachable if its run ends in it in no place; one that
-    is reachable and cannot be a whole pretoken may yet have no neighbour beside which it stays.
-    ``twofold``: tokens that one place builds otherwise than another; ``splits`` has one of the
-    two pairs, so it says all only where there are none.
+    (:func:`.symbols.spellings`).
+
+    Attributes:
+        splits: every token that merging builds, in priority order, and the one pair it is ever
+            built by.
+        priority: the priority of that merge.
+        unreachable: the tokens that no run ever ends in, wherever they stand, in the vocabulary's
+            order (the empty token is one).
+        disordered: tokens whose merge does not come after the merges of both its parts.
+        twofold: tokens that one place builds otherwise than another; ``splits`` has one of the
+            two pairs, so it says all only where there are none.
     """
 
     splits: Mapping[bytes, tuple[bytes, bytes]]
@@ -65,11 +61,10 @@ def canonical_of(
 ) -> Canonical:
     """The canonical form of a merge rule over a vocabulary.
 
-    ``base`` are the symbols that are there before merging, None for all: with a symbol that is
-    dropped or replaced no token can be built. One run for each token and place (Theorem 3); the
-    kernel finds the same from short tokens to long ones (Theorem 16).
+    ``base`` are the symbols that are there before merging, None for all.
     """
     if affixes == NO_AFFIXES:
+        # From short tokens to long ones (Theorem 16).
         whole = _by_kernel(rule, tokens, alphabet, base)
         if whole is not None:
             return whole
@@ -82,7 +77,8 @@ def canonical_of(
         ways: list[list[bytes]] = []
         for symbols in spellings(token, alphabet, affixes):
             if base is not None and any(symbol not in base for symbol in symbols):
-                continue
+                continue  # a symbol that is dropped or replaced builds nothing
+            # Lemma 2: the one pair that can ever build the token is what its own run merges last.
             parts = merger.run(symbols, 2)
             if len(parts) == 2 and (rank := merger.priority(*parts)) is not None:
                 if rank <= priority.get(token, inf):
@@ -121,13 +117,13 @@ def _by_kernel(
     """The canonical form, where the kernel finds it."""
     known_only = base is not None
     if base is None or base is tokens or _same_symbols(base, tokens, alphabet):
-        native = (
+        found = (
             form_of_ranks(rule.ranks, tokens, alphabet, known=known_only)
             if isinstance(rule, RankTable)
             else form_of_list(rule.pairs, tokens, alphabet, known=known_only)
         )
-        if native is not None:
-            return Canonical(native.splits, native.priority, native.unreachable, native.disordered)
+        if found is not None:
+            return Canonical(found.splits, found.priority, found.unreachable, found.disordered)
     return None
 
 
@@ -199,16 +195,15 @@ def _sorted_out(model: BPEModel) -> tuple[Collection[bytes], Collection[bytes]]:
 
 
 def whole_lookups(model: BPEModel) -> frozenset[bytes]:
-    """The tokens that are found only because whole pretokens are looked up first.
-
-    That is where the pretoken that spells the token would not merge into it: with a suffix, or
-    for the tokens of bytes, it never does.
-    """
+    """The tokens that are found only because whole pretokens are looked up first (Theorem 8)."""
     return not_merged(model) if model.lookup_first else frozenset()
 
 
 def not_merged(model: BPEModel) -> frozenset[bytes]:
-    """The tokens that pretokens which spell them do not merge into."""
+    """The tokens that pretokens which spell them do not merge into.
+
+    With a suffix, or for the tokens of bytes, they never do.
+    """
     tokens, kinds = textual(model), model.vocab.kinds
     if model.affixes == NO_AFFIXES:
         out = canonical(model).unreachable

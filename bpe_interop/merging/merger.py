@@ -1,8 +1,7 @@
 """Merge systems: what byte-pair encoding does to one pretoken.
 
 A run starts with single symbols and merges, again and again, the adjacent pair of the least
-priority, the leftmost of equals, until no adjacent pair may merge. All engines do this; nothing
-is assumed about the order of priorities.
+priority, the leftmost of equals, until no adjacent pair may merge.
 """
 
 from __future__ import annotations

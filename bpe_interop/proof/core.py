@@ -8,13 +8,12 @@ from itertools import chain, islice
 
 from ..diff import difference
 from ..encode.pretoken import byte_ids
-from ..memo import Memo
 from ..merging.canonical import canonical
-from ..merging.symbols import UserDefined, spellings, textual, user_defined
-from ..model import Affixes, BPEModel, show, text_of
+from ..merging.symbols import UserDefined, textual, user_defined
+from ..model import Affixes, BPEModel, show
 from ..steps import ByteChars
 from ..theory.added_tokens import same_in_one_pass
-from ..theory.core import Decision, decide, system_of
+from ..theory.core import Decision, base_symbols, decide, system_of
 from ..theory.normalizers import plain_normalizer
 from ..theory.unused_pieces import decide_resplit, without_unused_characters
 from ..theory.user_defined import found_as_added, stays_symbol
@@ -200,19 +199,3 @@ def unused(model: BPEModel) -> set[bytes]:
     if "unused" not in kinds.values():
         return set()
     return {token for token, number in ids.items() if kinds.get(number) == "unused"}
-
-
-@Memo
-def base_symbols(model: BPEModel) -> set[bytes]:
-    """The tokens that are one symbol: a byte that occurs in UTF-8, or a character, with affixes."""
-    tokens, affixes = textual(model), model.affixes
-    if affixes == Affixes():
-        if model.alphabet == "byte":
-            return {token for token in map(bytes, zip(UTF8_BYTES)) if token in tokens}
-        return {token for token in tokens if len(token) <= 4 and len(text_of(token) or "") == 1}
-    return {
-        token
-        for token in tokens
-        for symbols in spellings(token, model.alphabet, affixes)
-        if len(symbols) == 1
-    }

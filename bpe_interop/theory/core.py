@@ -12,13 +12,15 @@ from itertools import chain, islice, pairwise
 from typing import Literal, TypeAlias
 
 from ..kernel import CanonicalForm, listed_as_ranked, ranked_as_listed
+from ..memo import Memo
 from ..merging.canonical import Canonical, canonical, canonical_of, with_splits
-from ..merging.symbols import NO_AFFIXES, merges_missing, symbols_of, textual
-from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
+from ..merging.symbols import NO_AFFIXES, merges_missing, spellings, symbols_of, textual
+from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable, text_of
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
 from .spines import Spines
 from .symbol_codes import SymbolCodes
+from .utf8 import UTF8_BYTES
 
 Verdict: TypeAlias = Literal["proved", "refuted", "undecided"]
 
@@ -121,6 +123,22 @@ def system_of(model: BPEModel) -> System:
     ids = textual(model)
     base = None if merges_missing(model.fallback) else ids
     return System(model.merges, ids, model.alphabet, base, model.affixes, model)
+
+
+@Memo
+def base_symbols(model: BPEModel) -> set[bytes]:
+    """The tokens that are one symbol: a byte that occurs in UTF-8, or a character, with affixes."""
+    tokens, affixes = textual(model), model.affixes
+    if affixes == Affixes():
+        if model.alphabet == "byte":
+            return {token for token in map(bytes, zip(UTF8_BYTES)) if token in tokens}
+        return {token for token in tokens if len(token) <= 4 and len(text_of(token) or "") == 1}
+    return {
+        token
+        for token in tokens
+        for symbols in spellings(token, model.alphabet, affixes)
+        if len(symbols) == 1
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def test_a_list_of_merges_is_not_seen_again_where_the_vocabulary_is_the_same() -
     vocab = Vocab({b"a": 0, b"b": 1, b"ab": 2})
     model = BPEModel(vocab, PairList(((b"a", b"b"),)))
     assert isinstance(model.merges, PairList)
-    assert model_module._fitted(model.merges) is vocab
+    assert model_module._fitting_vocab(model.merges) is vocab
     assert replace(model, lookup_first=True).merges is model.merges
     with pytest.raises(InvalidModelError, match="needs the token"):
         replace(model, vocab=Vocab({b"a": 0, b"b": 1}))
