@@ -28,16 +28,16 @@ from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import LossyConversionError
-from bpe_interop.formats.gguf.characters import (
-    NORMALIZER,
-    OVER_CHARACTERS,
-    PATTERN,
-    STEPS,
-    OverCharacters,
-)
 from bpe_interop.formats.gguf.pre_names import groups
 from bpe_interop.formats.gguf.read import load
-from bpe_interop.formats.gguf.splitters import NOT_HELD
+from bpe_interop.formats.gguf.splitters import (
+    LINES_PATTERN,
+    LINES_STEPS,
+    NOT_HELD,
+    OVER_CHARACTERS,
+    SPACES,
+    OverCharacters,
+)
 from bpe_interop.formats.gguf.write import dump, kept_of, under_name
 from bpe_interop.loss import Loss
 from bpe_interop.model import BPEModel
@@ -188,8 +188,8 @@ def characters(data: Path) -> str:
     for name in OVER_CHARACTERS:
         as_there = replace(
             model,
-            normalizer=NORMALIZER,
-            pretokenizer=STEPS,
+            normalizer=SPACES,
+            pretokenizer=LINES_STEPS,
             decoder=(Replace("\u2581", " "), ByteTokens(), Fuse()),
             extras={"gguf": {"pre": name}},
         )
@@ -258,7 +258,7 @@ def names(data: Path) -> str:
         listed = ", ".join(f"`{name}`" for name in together)
         more = "; a run of newlines that is a token is looked up" if row.lines else ""
         how = "the same patterns" if len(together) > 1 else "-"
-        rows.append(f"| {listed} | {how} | {_code(PATTERN)}, characters are merged{more} |")
+        rows.append(f"| {listed} | {how} | {_code(LINES_PATTERN)}, characters are merged{more} |")
     rows += [f"| `{name}` | refused | {why} |" for name, why in NOT_HELD.items()]
     return "\n".join(rows)
 

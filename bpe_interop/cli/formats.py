@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..formats import all_formats
-from ..formats.gguf.particulars import table
+from ..formats.gguf.pre_names import table
 from ..formats.gguf.splitters import SOURCE
 from ..model import FIELDS
 from .manual import command

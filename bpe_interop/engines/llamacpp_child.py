@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from ..errors import EngineError
-from ..formats.gguf.key_bytes import rendered
-from ..formats.gguf.types import NORMAL
+from ..formats.gguf.head import rendered
+from ..formats.gguf.tokens import NORMAL
 from ..text.bytechars import to_chars
 from .child_process import Say
 

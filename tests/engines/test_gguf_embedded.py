@@ -13,8 +13,8 @@ from tokenizers import Tokenizer
 from bpe_interop.convert import convert
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import CheckFailedError, FormatError, SourceError
-from bpe_interop.formats.gguf import tokenizer_json
-from bpe_interop.formats.gguf.key_bytes import rendered
+from bpe_interop.formats.gguf import write
+from bpe_interop.formats.gguf.head import rendered
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.sources import load_source
 from fixtures import gguf_models as made
@@ -93,8 +93,9 @@ def test_what_is_inside_may_be_bad(tmp_path: Path) -> None:
 def test_one_that_reads_back_otherwise_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    another = {KEY: ("string", b"{}")}
     monkeypatch.setattr(
-        tokenizer_json, "rendered", lambda keys: rendered({**keys, KEY: ("string", b"{}")})
+        write, "rendered", lambda keys: rendered({**keys, **(another if KEY in keys else {})})
     )
     with pytest.raises(CheckFailedError, match="reads back otherwise"):
         convert(JSON, tmp_path / "a.gguf", verify=False)

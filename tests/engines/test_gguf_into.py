@@ -25,8 +25,8 @@ from bpe_interop.errors import (
     UnsupportedError,
 )
 from bpe_interop.formats.gguf.head import parse_head
+from bpe_interop.formats.gguf.into import read_tensors
 from bpe_interop.formats.gguf.read import load
-from bpe_interop.formats.gguf.tensors import read_tensors
 from bpe_interop.formats.gguf.write import without_tensors
 from bpe_interop.io.reader import find
 from bpe_interop.model import BPEModel

@@ -18,9 +18,15 @@ from tokenizers import Tokenizer
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.formats.gguf import pre_names as grouping
-from bpe_interop.formats.gguf.characters import OVER_CHARACTERS
-from bpe_interop.formats.gguf.particulars import particulars
-from bpe_interop.formats.gguf.pre_names import chosen, group_of, groups, nearest_names, written_name
+from bpe_interop.formats.gguf.pre_names import (
+    OVER_CHARACTERS,
+    chosen,
+    group_of,
+    groups,
+    nearest_names,
+    particulars,
+    written_name,
+)
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.splitters import NOT_HELD, SPLITTERS
 from bpe_interop.formats.gguf.write import dump, under_name

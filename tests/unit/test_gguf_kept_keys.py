@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from conftest import FIXTURES
 
-from bpe_interop.formats.gguf.head import parse_head
-from bpe_interop.formats.gguf.key_bytes import Typed, rendered, typed_of
+from bpe_interop.formats.gguf.head import Typed, parse_head, rendered, typed_of
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.write import dump
 from bpe_interop.formats.huggingface.read import load as load_huggingface

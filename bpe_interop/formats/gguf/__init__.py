@@ -8,12 +8,12 @@ llama.cpp does with them (``src/llama-vocab.cpp``). ``head.py`` has the wire for
 - ``tokenizer.ggml.pre``: the name of a splitter that llama.cpp has in its code; see
   ``splitters.py``.
 - ``tokenizer.ggml.tokens``, ``.token_type``, ``.scores``, ``.merges``: by id; merges are two
-  tokens with a space between them. ``types.py`` says what loading makes of the types.
+  tokens with a space between them. ``tokens.py`` says what loading makes of the types.
 - ``tokenizer.ggml.bos_token_id`` and its like: roles. ``.add_bos_token``, ``.add_eos_token``:
   what is placed around a text.
 - ``tokenizer.chat_template``.
 - ``tokenizer.huggingface.json``: the tokenizer.json that the keys were made from; see
-  ``tokenizer_json.py``.
+  ``embedded`` in ``read.py``.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ FORMAT = Format(
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),
-    words=when_called(".losses", "words", __name__),
+    words=when_called(".words", "words", __name__),
     holder="llama.cpp",
     names=TABLE["gguf"],
     handed=("llama.cpp",),
-    particulars=when_called(".particulars", "particulars", __name__),
-    told=when_called(".particulars", "sentences", __name__),
+    particulars=when_called(".pre_names", "particulars", __name__),
+    told=when_called(".pre_names", "sentences", __name__),
     nearest=when_called(".pre_names", "nearest_models", __name__),
     cause=when_called(".pre_names", "cause", __name__),
-    embedded=when_called(".tokenizer_json", "embedded", __name__),
-    embedding=when_called(".tokenizer_json", "embedding", __name__),
+    embedded=when_called(".read", "embedded", __name__),
+    embedding=when_called(".write", "embedding", __name__),
 )

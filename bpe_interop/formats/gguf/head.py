@@ -1,4 +1,4 @@
-"""The head of a GGUF file: its typed keys. What stands behind it (tensors) is never read.
+"""The head of a GGUF file as bytes: its typed keys, read and written. Tensors are never read.
 
 Defined by ``docs/gguf.md`` of ggml (https://github.com/ggml-org/ggml). The wire format:
 
@@ -8,8 +8,6 @@ Defined by ``docs/gguf.md`` of ggml (https://github.com/ggml-org/ggml). The wire
 - A string is its length (uint64; version 1: uint32) and its bytes. An array is the type of its
   members (uint32), their number (as a length), and the members.
 - All numbers are little-endian, or all big-endian: the version tells which.
-
-A length from a file is never trusted: nothing is set aside for it before the bytes are there.
 """
 
 from __future__ import annotations
@@ -17,9 +15,9 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import BinaryIO, Final, NoReturn, TypeAlias, Union
+from typing import Any, BinaryIO, Final, NoReturn, TypeAlias, Union
 
 from ...errors import FormatError, UnsupportedError
 from ...model import show
@@ -33,15 +31,17 @@ MAX_KEYS: Final = 1 << 16
 
 _FIRST_READ: Final = 1 << 20
 _STRING, _ARRAY, _BOOL = 8, 9, 7
-_NUMBERS: Final[Mapping[int, str]] = {
-    0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", _BOOL: "B", 10: "Q", 11: "q", 12: "d",
+_CODES: Final[Mapping[str, tuple[int, str]]] = {
+    "uint8": (0, "B"), "int8": (1, "b"), "uint16": (2, "H"), "int16": (3, "h"),
+    "uint32": (4, "I"), "int32": (5, "i"), "float32": (6, "f"), "bool": (_BOOL, "B"),
+    "string": (_STRING, ""), "array": (_ARRAY, ""), "uint64": (10, "Q"), "int64": (11, "q"),
+    "float64": (12, "d"),
 }  # fmt: skip
-"""Types of numbers to their codes in ``struct`` and ``array``."""
+"""Names of types to their numbers in a file, and to codes in ``struct`` and ``array``."""
 
-_NAMES: Final[Mapping[int, str]] = {
-    0: "uint8", 1: "int8", 2: "uint16", 3: "int16", 4: "uint32", 5: "int32", 6: "float32",
-    _BOOL: "bool", _STRING: "string", _ARRAY: "array", 10: "uint64", 11: "int64", 12: "float64",
-}  # fmt: skip
+_NAMES: Final[Mapping[int, str]] = {number: name for name, (number, _) in _CODES.items()}
+_NUMBERS: Final[Mapping[int, str]] = dict(_CODES.values())
+_SIGNS: Final = {"little": "<", "big": ">"}
 
 Value: TypeAlias = Union[bool, int, float, bytes, Sequence[int], Sequence[float], Sequence[bytes]]
 
@@ -355,3 +355,59 @@ _ARRAY_CODES: Final[Mapping[str, str]] = {
     "i": "i" if array("i").itemsize == 4 else "l",
 }
 """``array`` has the sizes of the machine's C compiler."""
+
+
+VERSION: Final = 3
+
+Typed: TypeAlias = tuple[str, Any]
+"""The name of a type and a value; of an array, the type of its members and these."""
+
+
+def rendered(keys: Mapping[str, Typed], tensors: int = 0) -> bytes:
+    """A little-endian head with these keys in their order, and ``tensors`` tensors to follow."""
+    parts = [key_bytes(name, typed) for name, typed in keys.items()]
+    return head_of(parts, tensors)
+
+
+def head_of(
+    keys: Sequence[bytes], tensors: int, *, version: int = VERSION, order: str = "little"
+) -> bytes:
+    """A head of keys that are bytes already."""
+    sign = _SIGNS[order]
+    counts = struct.pack(f"{sign}IQQ", version, tensors, len(keys))
+    return b"".join([MAGIC, counts, *keys])
+
+
+def key_bytes(name: str, typed: Typed, order: str = "little") -> bytes:
+    """A key with its name, of a file of version 2 or 3."""
+    kind, value = typed
+    sign = _SIGNS[order]
+    code, form = _CODES[kind]
+    parts = [_string(name.encode("utf-8"), sign), struct.pack(f"{sign}I", code)]
+    if kind == "string":
+        data = value if isinstance(value, bytes) else value.encode("utf-8")
+        parts.append(_string(data, sign))
+    elif kind == "array":
+        members_kind, members = value
+        parts += _array(members_kind, members, sign)
+    else:
+        parts.append(struct.pack(sign + form, value))
+    return b"".join(parts)
+
+
+def typed_of(key: Key) -> Typed:
+    """A key that was read, as it is written."""
+    return (key.type, (key.members, key.value) if key.members else key.value)
+
+
+def _array(kind: str, members: Sequence[Any], sign: str) -> Iterator[bytes]:
+    code, form = _CODES[kind]
+    yield struct.pack(f"{sign}IQ", code, len(members))
+    if kind == "string":
+        yield from (_string(member, sign) for member in members)
+    else:
+        yield struct.pack(f"{sign}{len(members)}{form}", *members)
+
+
+def _string(data: bytes, sign: str) -> bytes:
+    return struct.pack(f"{sign}Q", len(data)) + data

@@ -9,8 +9,7 @@ from typing import Any, Final, NoReturn
 from ...errors import FormatError, UnsupportedError
 from ...model import CHATS as FURTHER_CHATS
 from ...model import BPEModel, Json
-from .head import Head, Key, Value
-from .key_bytes import Typed
+from .head import Head, Key, Typed, Value
 
 MODEL: Final = "tokenizer.ggml.model"
 PRE: Final = "tokenizer.ggml.pre"
@@ -25,6 +24,8 @@ CHATS: Final = "tokenizer.chat_templates"
 NAME: Final = "general.name"
 ARCHITECTURE: Final = "general.architecture"
 EMBEDDED: Final = "tokenizer.huggingface.json"
+"""A whole ``tokenizer.json``, which the specification has, and llama.cpp does not read."""
+EMBEDDED_NAME: Final = "tokenizer.json"
 SPLIT_NUMBER: Final = "split.no"
 PREFIXED: Final = "tokenizer.ggml.add_space_prefix"
 

@@ -1,24 +1,27 @@
-"""Which of llama.cpp's names split texts as a model does, by proof, and which are one splitter."""
+"""Which of llama.cpp's names split texts as a model does, by proof, and which are one splitter.
+
+The names themselves are in ``splitters.py``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from itertools import islice, product
-from typing import AnyStr, Final, Literal, TypeAlias
+from typing import Any, AnyStr, Final, Literal, TypeAlias
 
 from ...errors import PatternError
 from ...memo import Memo
 from ...merging.canonical import whole_lookups
 from ...merging.symbols import textual
-from ...model import BPEModel
+from ...model import BPEModel, Json, PairList
 from ...steps import Pattern, PreTokenizerStep, Split
 from ...text.bytechars import to_chars
 from ...text.patterns import parse, preferred
 from ...text.split import split
-from ...theory.acting_steps import acting_splits
+from ...theory.acting_steps import acting_normalizer, acting_splits
 from ...theory.automata import first_difference
 from ...theory.cuts import DifferingCuts, only_merges_bytes
 from ...theory.splitters import (
@@ -28,7 +31,19 @@ from ...theory.splitters import (
     representatives,
 )
 from ...witnesses import Probe
-from .splitters import SPLITTERS
+from ..bos_eos import ends_of
+from .splitters import (
+    GEMMA4,
+    LINES_PATTERN,
+    LINES_STEPS,
+    NOT_HELD,
+    OVER_CHARACTERS,
+    SOURCE,
+    SPACES,
+    SPLITTERS,
+    OverCharacters,
+)
+from .tokens import built, lines_of
 
 Steps: TypeAlias = tuple[PreTokenizerStep, ...]
 By: TypeAlias = Literal["the same patterns", "Theorem 11", "Theorem 14", "Theorem 10"]
@@ -366,3 +381,132 @@ def groups() -> tuple[Group, ...]:
 def group_of(name: str) -> Group:
     """The group of a name that is described."""
     return next(group for group in groups() if name in group.names)
+
+
+def name_over_characters(model: BPEModel, kept: Mapping[str, Any]) -> str | None:
+    """The name under which llama.cpp does what the model does; None if there is none.
+
+    Args:
+        model: what is written.
+        kept: what a GGUF file that it was read from said besides; its name comes first.
+    """
+    if model.alphabet != "char" or not isinstance(model.merges, PairList):
+        return None
+    if acting_normalizer(model.normalizer or ()) != SPACES:
+        return None
+    if same_cuts(LINES_STEPS, acting_splits(model)) is None:
+        return None
+    if whole_lookups(model):
+        return None
+    for name in dict.fromkeys([str(kept.get("pre")), "sarvam-moe", GEMMA4]):
+        row = OVER_CHARACTERS.get(name)
+        if row is not None and _fits(row, model):
+            return name
+    return None
+
+
+def _fits(row: OverCharacters, model: BPEModel) -> bool:
+    """Whether newlines are looked up, and BOS is added, as under a name."""
+    if row.lines:
+        every = {**model.vocab.ids, **{t.text.encode(): t.id for t in model.added or ()}}
+        if any(lines_of(every.keys() - built(every, model.merges))):
+            return False
+    ends = ends_of(model)
+    return not row.bos or (ends is not None and ends[0] is not None)
+
+
+def particulars(model: BPEModel) -> dict[str, Json]:
+    """``pre``: the name that the model was read with, and what llama.cpp does under it.
+
+    ``name`` is null where the file has none, ``equal`` lists the names that are proved to cut
+    every text alike, ``lookup_first``, ``bos`` and ``cleans`` are the flags of the name. Under
+    SentencePiece's kind a name means nothing, and there is nothing to tell. Where characters are
+    merged, ``lines`` says whether runs of newlines are looked up before.
+    """
+    own = model.extras.get("gguf", {})
+    name = own.get("pre") if isinstance(own, dict) else None
+    if model.alphabet == "char":
+        known = isinstance(name, str) and name in OVER_CHARACTERS
+        return {"pre": _over_characters(str(name))} if known else {}
+    called = name if isinstance(name, str) else "default"
+    group = group_of(called)
+    facts: dict[str, Json] = {"name": name, **_flags(called)}
+    facts["patterns"] = list(SPLITTERS[called].patterns)
+    facts["equal"] = [other for other in group.names if other != called]
+    facts["by"] = group.by
+    return {"pre": facts}
+
+
+def sentences(model: BPEModel) -> Iterator[tuple[str, str]]:
+    """The same for people: labels and sentences."""
+    for key, facts in particulars(model).items():
+        if isinstance(facts, dict):
+            called = str(facts["name"] or "default")
+            others = facts["equal"]
+            equal = ", ".join(map(str, others)) if isinstance(others, list) else ""
+            yield (
+                key,
+                "; ".join(
+                    [
+                        called if facts["name"] else "default, as the file names none",
+                        f"splits as {equal} do ({facts['by']})" if equal else "no other splits so",
+                        *(words for flag, words in _FLAGS.items() if facts.get(flag)),
+                    ]
+                ),
+            )
+
+
+def _over_characters(name: str) -> dict[str, Json]:
+    row = OVER_CHARACTERS[name]
+    return {
+        "name": name,
+        "over_characters": True,
+        **asdict(row),
+        "patterns": [LINES_PATTERN],
+        "equal": [
+            other for other, each in OVER_CHARACTERS.items() if each == row and other != name
+        ],
+        "by": "the same patterns",
+    }
+
+
+_FLAGS = {
+    "over_characters": "characters are merged, not bytes",
+    "lines": "a run of newlines that is a token is not merged",
+    "lookup_first": "a pretoken that is a token is not merged",
+    "bos": "BOS is added where the file does not say",
+}
+
+
+def table() -> list[dict[str, Json]]:
+    """Every name in its group, as plain data; names that are refused stand in the last row."""
+    alike: dict[OverCharacters, list[str]] = {}
+    for name, row in OVER_CHARACTERS.items():
+        alike.setdefault(row, []).append(name)
+    over_characters: list[dict[str, Json]] = [
+        {
+            "names": {name: {"lookup_first": False, **asdict(row)} for name in names},
+            "spellings": [[LINES_PATTERN]],
+            "by": "the same patterns",
+            "undecided": [],
+            "over_characters": True,
+            "source": SOURCE,
+        }
+        for row, names in alike.items()
+    ]
+    return [*map(_row, groups()), *over_characters, {"refused": dict(NOT_HELD)}]
+
+
+def _row(group: Group) -> dict[str, Json]:
+    return {
+        "names": {name: _flags(name) for name in group.names},
+        "spellings": [list(spelling) for spelling in group.spellings],
+        "by": group.by,
+        "undecided": list(group.open),
+        "source": SOURCE,
+    }
+
+
+def _flags(name: str) -> dict[str, Json]:
+    row = SPLITTERS[name]
+    return {"lookup_first": row.lookup_first, "bos": row.bos, "cleans": row.cleans}

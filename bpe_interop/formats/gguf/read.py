@@ -40,13 +40,14 @@ from ...theory.pretokens import occurrence
 from ...theory.utf8 import missing_bytes
 from .. import Files
 from ..bos_eos import template_of
-from .characters import GEMMA4, OVER_CHARACTERS, STEPS, built, lines_of
 from .head import parse_head
 from .keys import (
     ADD,
     ARCHITECTURE,
     CHAT,
     DEFAULTS,
+    EMBEDDED,
+    EMBEDDED_NAME,
     MERGES,
     MODEL,
     NAME,
@@ -61,10 +62,17 @@ from .keys import (
     kept_keys,
     named_templates,
 )
-from .notes import notes_on
-from .splitters import NOT_HELD, SPLITTERS, UNREADABLE, NamedSplitter, nearest
-from .tokens import Tokens, as_c_strings
-from .types import (
+from .splitters import (
+    GEMMA4,
+    LINES_STEPS,
+    NOT_HELD,
+    OVER_CHARACTERS,
+    SPLITTERS,
+    UNREADABLE,
+    NamedSplitter,
+    nearest,
+)
+from .tokens import (
     BYTE,
     BYTE_NAMES,
     CONTROL,
@@ -74,7 +82,11 @@ from .types import (
     UNKNOWN,
     UNUSED,
     USER_DEFINED,
+    Tokens,
+    as_c_strings,
+    built,
     fills_hole,
+    lines_of,
 )
 
 _OTHER_MODELS: Final = {
@@ -474,7 +486,7 @@ def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
         alphabet="char",
         fallback=bytes_first(added),
         normalizer=normalizer_of(False),
-        pretokenizer=STEPS,
+        pretokenizer=LINES_STEPS,
         added=added,
         sequence_template=_template(keys, tokens, roles, row.bos or keys.flag(ADD["bos"], False)),
         decoder=decoder_of(False),
@@ -540,3 +552,50 @@ def _extras(
         found_extras["pre"] = pre
     others = named_templates(keys)
     return {"gguf": found_extras, **({CHATS: others} if others else {})}
+
+
+def embedded(files: Files) -> Files:
+    """The tokenizer.json inside a file; nothing where it has none.
+
+    Raises:
+        FormatError, UnsupportedError: the head is malformed, or the key is no text.
+    """
+    [(name, data)] = files.items()
+    text = Keys(parse_head(data, name), name).text(EMBEDDED)
+    return {} if text is None else {EMBEDDED_NAME: text.encode("utf-8")}
+
+
+def notes_on(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
+    """The notes that follow from the keys; ``kind`` is ``tokenizer.ggml.model``."""
+    if kind == "gpt2" and keys.text(PRE) is None:
+        yield (
+            f"{keys.file}: there is no {PRE}, so llama.cpp splits texts by its 'default', which "
+            "is no publisher's; it warns of that when it loads the file"
+        )
+    yield from _ended_by_default(keys, kind, tokens)
+    architecture = keys.head.keys.get(ARCHITECTURE)
+    if architecture is None or not architecture.value:
+        yield f"{keys.file}: it names no {ARCHITECTURE}, and llama.cpp loads no file without one"
+    if keys.head.keys.get(EMBEDDED) is not None:
+        yield (
+            f"{keys.file} also holds a tokenizer.json, as the key {EMBEDDED}; llama.cpp does not "
+            "read it, --from hf does"
+        )
+
+
+def _ended_by_default(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
+    """Where no eos token is named, llama.cpp ends generation at an id of its own choice.
+
+    ``llama_vocab::impl::load`` in ``llama-vocab.cpp``, ``special_eog_ids``.
+    """
+    if keys.number(ROLES["eos"]) is not None:
+        return
+    number = tokens.role("eos", DEFAULTS[kind].get("eos"))
+    if number is None or tokens.types[number] != NORMAL:
+        return
+    text = tokens.texts[number]
+    of_bytes = kind == "gpt2" and keys.text(PRE) not in OVER_CHARACTERS and is_mapped(text)
+    yield (
+        f"{keys.file}: no eos token is named, so llama.cpp ends generation at the id {number}, "
+        f"which is {show(to_bytes(text) if of_bytes else text)}; name one with convert --eos TOKEN"
+    )

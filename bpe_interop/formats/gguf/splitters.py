@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from ...steps import Pattern, PreTokenizerStep, Split
+from ...steps import Pattern, PreTokenizerStep, Replace, Split
 from ...text.spellings import GPT2
 
 SOURCE: Final = "src/llama-vocab.cpp and src/unicode.cpp of llama.cpp 00ad355e (October 2026)"
@@ -235,6 +235,45 @@ SPLITTERS: Final[Mapping[str, NamedSplitter]] = MappingProxyType(
     }
 )  # fmt: skip
 """Names to splitters."""
+
+
+# Names under which llama.cpp merges the characters of a text, not GPT-2's letters for bytes. The
+# kind is still that of merges (``llm_tokenizer_bpe`` in ``src/llama-vocab.cpp``, with
+# ``byte_encode`` false): spaces become U+2581, runs of newlines are cut off, characters are merged
+# by rank, and what is no token in the end becomes the tokens ``<0xE4>`` of its bytes.
+
+GEMMA4: Final = "gemma4"
+"""A name, and a kind of its own (``tokenizer.ggml.model``) that stands for the name."""
+
+SPACES: Final = (Replace(" ", "\u2581"),)
+LINES_PATTERN: Final = r"[^\n]+|[\n]+"
+LINES_STEPS: Final[tuple[PreTokenizerStep, ...]] = (
+    Split(Pattern(LINES_PATTERN, "fancy-regex"), "isolated"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OverCharacters:
+    """What else a name decides.
+
+    ``lines``: a run of newlines that is a token is not merged. ``bos``: BOS is added whatever
+    the file says, and llama.cpp ends itself where there is none. ``cleans``: as of a splitter.
+    """
+
+    lines: bool
+    bos: bool
+    cleans: bool
+
+
+_GEMMA4: Final = OverCharacters(lines=True, bos=True, cleans=True)
+
+OVER_CHARACTERS: Final[Mapping[str, OverCharacters]] = MappingProxyType(
+    {
+        GEMMA4: _GEMMA4,
+        "granite-embed-multi-311m": _GEMMA4,
+        "sarvam-moe": OverCharacters(lines=False, bos=False, cleans=False),
+    }
+)
 
 UNREADABLE: Final = (
     "llama.cpp has no way back: it decodes every token as if it were spelled in GPT-2's letters "

@@ -15,12 +15,10 @@ from ...witnesses import merging_across_dropped
 from ..bos_eos import ends_of
 from ..losses import Decided, Words, extras_told, flag_witness, merges_words
 from ..round_trip import RoundTrip
-from .characters import name_over_characters
 from .into import KeptHead
 from .overlaps import equally_long, in_order_of_length
-from .pre_names import Near, chosen, nearest_names
-from .token_list import puts_space, spelled
-from .write import kept_of, scores_stay
+from .pre_names import Near, chosen, name_over_characters, nearest_names
+from .write import kept_of, puts_space, scores_stay, spelled
 
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "ascii_space")
 _LOOKING = _FLAGS[:3]
