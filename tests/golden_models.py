@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bpe_interop.formats import all_formats
-from bpe_interop.formats.huggingface.steps import BYTE_LEVEL_SPLIT
+from bpe_interop.formats.huggingface.pretokenizers import BYTE_LEVEL_SPLIT
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 

@@ -32,7 +32,7 @@ from ..fingerprint import PARTS, added_of, fingerprint
 from ..formats import by_name
 from ..formats.huggingface.decoders import write_decoder
 from ..formats.huggingface.normalizers import write_normalizer
-from ..formats.huggingface.steps import write_pretokenizer
+from ..formats.huggingface.pretokenizers import write_pretokenizer
 from ..formats.huggingface.write import in_oniguruma, oniguruma_steps
 from ..io.names import spelled
 from ..io.reader import TokenizerSource, beginning, read

@@ -12,9 +12,8 @@ from ..entry_points import entry_points
 from ..errors import ArgumentError, BpeInteropError, EngineError, SourceError, TargetError
 from ..loss import Loss
 from ..model import BPEModel, Json
-from .names import STEM, FileNames
+from .names import STEM, TABLE, FileNames
 from .round_trip import RoundTrip
-from .table import TABLE
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

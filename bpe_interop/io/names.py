@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from ..formats import file_names
-from ..formats.table import BESIDE
+from ..formats.names import BESIDE
 
 
 def spelled(name: str) -> str:

@@ -118,6 +118,15 @@ def as_ranks(model: BPEModel) -> Rewrite:
     return Rewrite(RankTable(ranks), _RANKED, left_out=left_out)
 
 
+@Memo
+def ranks_of(model: BPEModel) -> Mapping[bytes, int]:
+    """The ranks of :func:`as_ranks`; where there are none, those in the order of building."""
+    rule = as_ranks(model).rule
+    if isinstance(rule, RankTable):
+        return rule.ranks
+    return {token: rank for rank, token in enumerate(canonical(model).splits)}
+
+
 def _is_symbol(token: bytes, alphabet: Alphabet) -> bool:
     try:
         return len(symbols_of(token, alphabet)) == 1

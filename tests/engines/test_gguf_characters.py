@@ -17,8 +17,8 @@ from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import EngineError, LossyConversionError, UnsupportedError
 from bpe_interop.formats import all_formats, by_name
-from bpe_interop.formats.gguf.pre_names import OVER_CHARACTERS
 from bpe_interop.formats.gguf.read import load
+from bpe_interop.formats.gguf.splitters import OVER_CHARACTERS
 from bpe_interop.formats.gguf.write import dump, kept_of
 from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.gate import admit

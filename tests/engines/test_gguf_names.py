@@ -19,7 +19,6 @@ from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.formats.gguf import pre_names as grouping
 from bpe_interop.formats.gguf.pre_names import (
-    OVER_CHARACTERS,
     chosen,
     group_of,
     groups,
@@ -28,7 +27,7 @@ from bpe_interop.formats.gguf.pre_names import (
     written_name,
 )
 from bpe_interop.formats.gguf.read import load
-from bpe_interop.formats.gguf.splitters import NOT_HELD, SPLITTERS
+from bpe_interop.formats.gguf.splitters import NOT_HELD, OVER_CHARACTERS, SPLITTERS
 from bpe_interop.formats.gguf.write import dump, under_name
 from bpe_interop.model import BPEModel, RankTable, Vocab
 from bpe_interop.sources import load_source

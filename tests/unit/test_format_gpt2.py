@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from bpe_interop.errors import BpeInteropError, FormatError
-from bpe_interop.formats.gpt2 import FORMAT, dump, load, sniff
-from bpe_interop.formats.huggingface.steps import BYTE_LEVEL_SPLIT
+from bpe_interop.formats.gpt2 import FORMAT, load, sniff
+from bpe_interop.formats.gpt2.write import dump
+from bpe_interop.formats.huggingface.pretokenizers import BYTE_LEVEL_SPLIT
 from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import (
     AddedToken,
@@ -428,10 +429,10 @@ def test_the_official_pair_comes_back_byte_for_byte(names: tuple[str, str], data
 
 
 def test_the_rank_file_gives_the_official_pair(data: Any) -> None:
-    from bpe_interop.formats import tiktoken
+    from bpe_interop.formats.tiktoken import FORMAT as RANK_FILE
     from bpe_interop.presets import fill
 
     ranks = data("gpt2/gpt2.tiktoken").read_bytes()
-    written = dump(fill(tiktoken.load({"gpt2.tiktoken": ranks})))
+    written = dump(fill(RANK_FILE.load({"gpt2.tiktoken": ranks})))
     for name, content in written.items():
         assert content == data(f"gpt2/{name}").read_bytes()

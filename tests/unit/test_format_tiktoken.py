@@ -31,9 +31,10 @@ from bpe_interop.errors import (
     UnsupportedError,
 )
 from bpe_interop.formats import by_name
-from bpe_interop.formats.tiktoken import FORMAT, dump, load, notes, sniff
-from bpe_interop.formats.tiktoken.plugin import SHIPPED, plugin
+from bpe_interop.formats.tiktoken import FORMAT, sniff
 from bpe_interop.formats.tiktoken.ranks import _read_carefully, read_ranks, write_ranks
+from bpe_interop.formats.tiktoken.read import load
+from bpe_interop.formats.tiktoken.write import SHIPPED, dump, plugin
 from bpe_interop.gate import refuse
 from bpe_interop.model import (
     AddedToken,
@@ -327,12 +328,6 @@ def test_what_is_stated_and_what_is_not_comes_back(changes: dict[str, Any]) -> N
         assert getattr(after, field) == getattr(before, field), field
     assert dump(after) == written
     assert lost(before) == set()
-
-
-def test_the_further_key_is_announced() -> None:
-    (note,) = notes(dump(model(sequence_template=TEMPLATE)))
-    assert "does not apply" in note
-    assert notes(dump(model())) == []
 
 
 @pytest.mark.parametrize(

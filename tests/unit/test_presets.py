@@ -16,7 +16,7 @@ from bpe_interop.encode import Encoder
 from bpe_interop.errors import SourceError, UnstatedError
 from bpe_interop.formats import by_name as by_format
 from bpe_interop.formats import gpt2
-from bpe_interop.formats import tiktoken as rank_file
+from bpe_interop.formats.tiktoken import FORMAT as RANK_FILE
 from bpe_interop.model import (
     AddedToken,
     BPEModel,
@@ -336,8 +336,8 @@ def test_a_filled_model_is_tiktokens_encoding(name: str, data: Any) -> None:
         name, name
     )
     ranks = data(f"{file}/{file}.tiktoken").read_bytes()
-    filled = fill(rank_file.load({f"{name}.tiktoken": ranks}), PRESETS[name])
-    written = json.loads(rank_file.dump(filled)[f"{name}.tiktoken.json"])
+    filled = fill(RANK_FILE.load({f"{name}.tiktoken": ranks}), PRESETS[name])
+    written = json.loads(RANK_FILE.dump(filled)[f"{name}.tiktoken.json"])
     data("tiktoken_cache")
     official = tiktoken.get_encoding(name)
     assert written["pat_str"] == official._pat_str

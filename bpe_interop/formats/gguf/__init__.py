@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from ...model import FIELDS
 from .. import Files, Format, when_called
-from ..table import TABLE
+from ..names import TABLE
 from .head import is_gguf
 from .read import load
 

@@ -9,10 +9,10 @@ from itertools import pairwise
 from typing import Any, Final
 
 from ...merging.canonical import canonical
-from ...model import BPEModel, PairList, RankTable
+from ...model import BPEModel, PairList
 from ...steps import Metaspace, Prepend, SentencePieceText
 from ...text.bytechars import to_chars
-from ...theory.rewrite import as_pairs, as_ranks
+from ...theory.rewrite import as_pairs, ranks_of
 from .. import Files
 from ..bos_eos import ends_of
 from ..names import STEM
@@ -172,7 +172,7 @@ def _name(model: BPEModel, listing: TokenListing) -> str:
 
 def scores_of(model: BPEModel, listing: TokenListing) -> list[float]:
     """The scores that the model has, where they are in the order of its ranks, else new ones."""
-    ranks, ids, count = _ranks(model), model.vocab.ids, len(listing.texts)
+    ranks, ids, count = ranks_of(model), model.vocab.ids, len(listing.texts)
     if scores_stay(model):
         scores = model.vocab.scores
         given = {listing.places.get(number, number): score for number, score in scores.items()}
@@ -187,7 +187,7 @@ def scores_of(model: BPEModel, listing: TokenListing) -> list[float]:
 def scores_stay(model: BPEModel) -> bool:
     """Whether the model's own scores say the order of its merges."""
     scores, ids = model.vocab.scores, model.vocab.ids
-    ranks = _ranks(model).items()
+    ranks = ranks_of(model).items()
     ranked = [(rank, scores.get(ids[token])) for token, rank in ranks if token in ids]
     return all(score is not None for _, score in ranked) and _in_order(ranked)
 
@@ -199,13 +199,6 @@ def _in_order(ranked: Iterable[tuple[int, float | None]]) -> bool:
             return False
     ordered = [by_rank[rank] for rank in sorted(by_rank)]
     return all(one is not None and two is not None and one > two for one, two in pairwise(ordered))
-
-
-def _ranks(model: BPEModel) -> Mapping[bytes, int]:
-    rewrite = as_ranks(model)
-    if isinstance(rewrite.rule, RankTable):
-        return rewrite.rule.ranks
-    return {token: rank for rank, token in enumerate(canonical(model).splits)}
 
 
 def _merges(model: BPEModel, listing: TokenListing) -> Iterator[bytes]:

@@ -21,17 +21,11 @@ before one that builds a part of it, this differs from tokenizers, whose BPE is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ...exports import exported
 from .. import Files, Format, when_called
-from ..table import TABLE
-from .names import find_pairs
+from ..names import TABLE
+from .read import find_pairs, load
 
-if TYPE_CHECKING:
-    from .files import dump, load
-
-__all__ = ["FORMAT", "dump", "load", "sniff"]
+__all__ = ["FORMAT", "load", "sniff"]
 
 
 def sniff(files: Files) -> bool:
@@ -47,13 +41,10 @@ FORMAT = Format(
     holds=frozenset({"alphabet", "vocab", "merges", "decoder"}),
     needs=frozenset(),
     sniff=sniff,
-    load=when_called(".files", "load", __name__),
-    dump=when_called(".files", "dump", __name__),
-    words=when_called(".losses", "words", __name__),
+    load=load,
+    dump=when_called(".write", "dump", __name__),
+    words=when_called(".words", "words", __name__),
     holder="a pair",
-    options={"vocab-names": when_called(".files", "with_vocab_names", __name__)},
+    options={"vocab-names": when_called(".write", "with_vocab_names", __name__)},
     names=TABLE["gpt2"],
 )
-
-if not TYPE_CHECKING:  # a type checker would take any name for an Any
-    __getattr__ = exported(__name__, {"files": ("dump", "load")})

@@ -25,18 +25,13 @@ are for, and hold the chat template.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from ...exports import exported
 from ...model import FIELDS
 from .. import Files, Format, when_called
-from ..table import TABLE
+from ..names import TABLE
 from .names import main_file
 
-if TYPE_CHECKING:
-    from .read import load
-
-__all__ = ["FORMAT", "load", "sniff"]
+__all__ = ["FORMAT", "sniff"]
 
 _MODEL = re.compile(rb'"model"\s*:\s*[^\s\d]')
 
@@ -64,12 +59,9 @@ FORMAT = Format(
     sniff=sniff,
     load=when_called(".read", "load", __name__),
     dump=when_called(".write", "dump", __name__),
-    words=when_called(".losses", "words", __name__),
+    words=when_called(".words", "words", __name__),
     holder="tokenizers",
     names=TABLE["huggingface"],
     handed=("tokenizers", "transformers"),
     served="transformers",
 )
-
-if not TYPE_CHECKING:  # a type checker would take any name for an Any
-    __getattr__ = exported(__name__, {"read": ("load",)})

@@ -29,8 +29,8 @@ from .decoders import write_decoder
 from .names import MAIN
 from .normalizers import write_normalizer
 from .pieces import in_own_terms
-from .steps import write_pretokenizer
-from .template import PostProcessor, write_post_processor
+from .post_processors import PostProcessor, write_post_processor
+from .pretokenizers import write_pretokenizer
 from .vocab import Spelled
 
 Step = TypeVar("Step")

@@ -19,7 +19,7 @@ that it reads: to use it there, give it to ``RegexTokenizer(pattern)`` too.
 from __future__ import annotations
 
 from .. import Files, Format, when_called
-from ..table import TABLE
+from ..names import TABLE
 from .read import VERSION, load
 
 __all__ = ["FORMAT", "load", "sniff"]
@@ -40,7 +40,7 @@ FORMAT = Format(
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),
-    words=when_called(".losses", "words", __name__),
+    words=when_called(".words", "words", __name__),
     holder="minbpe",
     options={"vocab-listing": when_called(".write", "vocab_listing", __name__)},
     names=TABLE["minbpe"],

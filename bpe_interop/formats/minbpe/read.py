@@ -14,12 +14,12 @@ from ...steps import JoinBytes, Pattern, Split
 from ...text.patterns import has_other_tables
 from .. import Files
 from ..names import STEM
-from .pattern import captures
 
 VERSION = b"minbpe v1"
 SUFFIX = ".model"
 BYTES = 256
 
+_MAY_CAPTURE = re.compile(r"\((?!\?)|\(\?P?<(?![=!])")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
 _UNICODE = (
     "minbpe cuts texts with Python's regex, whose Unicode tables are of another version than those "
@@ -150,6 +150,18 @@ def _pattern(lines: _LineReader) -> str:
             "write them as (?:...)",
         )
     return source
+
+
+def captures(source: str) -> bool:
+    """Whether a pattern has capturing groups. A pattern that does not compile has none."""
+    if not _MAY_CAPTURE.search(source):
+        return False
+    import regex
+
+    try:
+        return regex.compile(source, regex.VERSION0).groups > 0
+    except regex.error:
+        return False
 
 
 def _special(lines: _LineReader) -> tuple[AddedToken, ...]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from ...loss import Loss
 from ...merging.canonical import canonical
 from ...model import AddedToken, Affixes, BPEModel, PairList
+from ...steps import Pattern, Split
+from ...text.matcher import python_source
+from ...text.patterns import emit, parse
 from ...text.visible import replace_control_characters
 from ...theory.byte_ranks import over_bytes
+from ...theory.cuts import preferred_in
 from .. import Files
-from .pattern import express
-from .read import BYTES, SUFFIX, VERSION, load, main_file, stem_of
-
-if TYPE_CHECKING:
-    pass
+from ..one_pattern import one_pattern
+from .read import BYTES, SUFFIX, VERSION, captures, load, main_file, stem_of
 
 LISTING = ".vocab"
 
@@ -103,3 +104,26 @@ def vocab_listing(model: BPEModel, files: Files) -> Files:
 def rendered(content: bytes) -> str:
     """A token as minbpe shows it: what is not UTF-8 replaced, control characters escaped."""
     return replace_control_characters(content.decode("utf-8", "replace"))
+
+
+def express(model: BPEModel) -> str | Loss:
+    """The pattern whose matches are the pretokens (empty: nothing is cut), or why there is none."""
+    steps = model.pretokenizer
+    if not steps:
+        return ""
+    return one_pattern(steps, "minbpe", lambda pattern: _one_line(pattern, model))
+
+
+def _one_line(pattern: Pattern, model: BPEModel) -> str:
+    """The pattern for ``regex``, without captures and line ends, and not changed by ``strip``.
+
+    One that is ``regex``'s already keeps its spelling; others get the best known of those proved
+    equal for this vocabulary.
+    """
+    source = pattern.source
+    if pattern.dialect != "python":
+        best = preferred_in(model, Split(pattern, "removed", invert=True), 0, "fancy-regex")
+        source = python_source(best, parse(best))
+    if captures(source) or "\n" in source or "\r" in source or source != source.strip():
+        source = emit(parse(pattern), "python")
+    return source if source and source == source.strip() else f"(?:{source})"

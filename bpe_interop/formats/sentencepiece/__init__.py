@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 
 from ...model import FIELDS, BPEModel
 from .. import Files, Format, when_called
-from ..table import TABLE
+from ..names import TABLE
 from .config_file import CONFIG
 from .read import SUFFIX, load, main_file
 from .schema import looks_like_model
@@ -64,7 +64,7 @@ FORMAT = Format(
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),
-    words=when_called(".losses", "words", __name__),
+    words=when_called(".words", "words", __name__),
     proves=when_called(".flags", "proves", __name__),
     holder="SentencePiece",
     options={"vocab-listing": when_called(".write", "vocab_listing", __name__)},

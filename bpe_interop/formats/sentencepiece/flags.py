@@ -22,8 +22,8 @@ from ...steps import (
 from ...text.charsmap import SPACE
 from ...theory.acting_steps import acting_normalizer, acting_splits
 from ...theory.normalizers import plain_steps
+from ...theory.rewrite import ranks_of
 from ...theory.utf8 import falls_back_to_bytes
-from .scores import ranking
 
 Dummy: TypeAlias = Literal["none", "prefix", "suffix"]
 
@@ -141,4 +141,4 @@ def _has_space(model: BPEModel) -> bool:
 def begins_with_space_only(model: BPEModel) -> bool:
     """Whether no token that merges build has a space anywhere but at its start."""
     space = SPACE.encode()
-    return all(token.rfind(space) <= 0 for token in ranking(model).ranks)
+    return all(token.rfind(space) <= 0 for token in ranks_of(model))

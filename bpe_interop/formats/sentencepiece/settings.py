@@ -13,8 +13,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .schema import ENUMS, MESSAGES, Default, Field
-from .wire import FIXED32, LENGTH, VARINT
+from .schema import ENUMS, FIXED32, LENGTH, MESSAGES, VARINT, Default, Field
 
 _MOST_BYTES = 10
 """A varint has no more."""

@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 
 from .. import Files, Format, when_called
-from ..table import TABLE
+from ..names import TABLE
 from .read import load
 
 __all__ = ["FORMAT", "load", "sniff"]
@@ -63,7 +63,7 @@ FORMAT = Format(
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),
-    words=when_called(".losses", "words", __name__),
+    words=when_called(".words", "words", __name__),
     holder="tekken",
     names=TABLE["tekken"],
     handed=("mistral-common",),

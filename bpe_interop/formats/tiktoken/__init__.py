@@ -17,18 +17,12 @@ Defined by ``load_tiktoken_bpe`` and ``Encoding`` (https://github.com/openai/tik
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ...exports import exported
 from ...model import FIELDS
 from .. import Files, Format, when_called
-from ..table import TABLE
+from ..names import TABLE
 from .ranks import PLUGIN, SUFFIX, looks_like_ranks
 
-if TYPE_CHECKING:
-    from .files import dump, load, notes
-
-__all__ = ["FORMAT", "dump", "load", "notes", "sniff"]
+__all__ = ["FORMAT", "sniff"]
 
 
 def sniff(files: Files) -> bool:
@@ -49,17 +43,14 @@ FORMAT = Format(
     },
     holds=frozenset(FIELDS) - {"affixes", "fallback", "normalizer", "extras"},
     sniff=sniff,
-    load=when_called(".files", "load", __name__),
-    dump=when_called(".files", "dump", __name__),
-    words=when_called(".losses", "words", __name__),
+    load=when_called(".read", "load", __name__),
+    dump=when_called(".write", "dump", __name__),
+    words=when_called(".words", "words", __name__),
     holder="tiktoken",
-    options={"plugin": when_called(".files", "with_plugin", __name__)},
-    how_to_load=when_called(".plugin", "how_to_load", __name__),
+    options={"plugin": when_called(".write", "with_plugin", __name__)},
+    how_to_load=when_called(".write", "how_to_load", __name__),
     names=TABLE["tiktoken"],
     called_after_name=True,
     handed=("tiktoken", "gigatoken"),
     registry="tiktoken",
 )
-
-if not TYPE_CHECKING:  # a type checker would take any name for an Any
-    __getattr__ = exported(__name__, {"files": ("dump", "load", "notes")})

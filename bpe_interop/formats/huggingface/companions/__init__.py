@@ -32,24 +32,34 @@ from ....transformers_classes import (
     ROLES,
     TRANSFORMERS,
 )
-from ...table import KEPT_BESIDE
+from ...names import KEPT_BESIDE
 from ..names import ADDED, CONFIG, GENERATION, MODEL_CONFIG, NAMES, OTHERS, SPECIAL_MAP
-from ..template import read_post_processor
+from ..post_processors import read_post_processor
 from .auto_class import (
     WORDS,
     Serving,
+    added_as_served,
     around,
     choose,
     components,
     explain,
+    read_wishes,
     serve,
     served_roles,
+    tell_ids,
 )
-from .chat import chat_templates_json, read_chat_templates
-from .files import Companions, loader_settings, read_companions
-from .model_config import read_model_config, tell_model_config
-from .roles import Stated, extra_tokens, read_roles
-from .tokens import added_as_served, read_wishes, tell_ids
+from .files import (
+    Companions,
+    Stated,
+    chat_templates_json,
+    extra_tokens,
+    loader_settings,
+    read_chat_templates,
+    read_companions,
+    read_model_config,
+    read_roles,
+    tell_model_config,
+)
 
 __all__ = [
     "ADDED",

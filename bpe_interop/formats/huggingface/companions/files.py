@@ -1,18 +1,22 @@
-"""The files beside a ``tokenizer.json``, parsed."""
+"""The files beside a ``tokenizer.json``: each parsed, and what it says of roles, chats and ids.
+
+Measured in transformers 5.24.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from ....errors import FormatError
-from ....model import Json
+from ....model import AddedToken, Json, show
 from ....strict_json import Node, parse
-from ....transformers_classes import LOADER_SETTINGS
+from ....transformers_classes import DECODER, EXTRA, LOADER_SETTINGS, ROLES, TRANSFORMERS
 from ..names import (
     ADDED,
+    CHAT_TEMPLATE,
     CHAT_TEMPLATES,
     CONFIG,
     GENERATION,
@@ -87,3 +91,270 @@ def _lenient(files: Mapping[str, bytes], name: str) -> Node:
     node = Node(cast(Json, value), name)
     node.be(dict)
     return node
+
+
+_END = "_token"
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A role, the text of its token, and the file (or the class) that says so."""
+
+    role: str
+    text: str
+    by: str
+
+
+def read_roles(
+    files_beside: Companions, notes: list[str]
+) -> tuple[dict[str, Stated], frozenset[str]]:
+    """The roles that transformers would give, and those that a file says to be none (null).
+
+    Raises:
+        FormatError: a role is neither a string nor an object with a ``content``.
+    """
+    config, special = _named(files_beside.config), _named(files_beside.special_map)
+    unread = DECODER in files_beside.config
+    merged = config if unread else {**config, **special}
+    for role in special:
+        _tell(role, config.get(role), special[role], role in config, unread, notes)
+    for name, text in _own_names(files_beside, unread):
+        merged.setdefault(name, text)
+    stated = {
+        role: Stated(role, text, SPECIAL_MAP if not unread and role in special else CONFIG)
+        for role, text in merged.items()
+        if text
+    }
+    return stated, frozenset(role for role, text in merged.items() if not text)
+
+
+def _named(node: Node) -> dict[str, str | None]:
+    """Roles to texts, null (or false, or empty) where the file says that there is none."""
+    named: dict[str, str | None] = {}
+    for key, value in node.be(dict).items():
+        role = key.removesuffix(_END)
+        if role == key or (role not in ROLES and not isinstance(value, (str, dict))):
+            continue
+        named[role] = text_of(node[key]) if value is not None and value is not False else None
+    return named
+
+
+def text_of(node: Node) -> str:
+    """The text of a token, which is written as a string or as an object with flags."""
+    return (node["content"] if isinstance(node.value, dict) else node).be(str)
+
+
+def _own_names(files_beside: Companions, unread: bool) -> Iterator[tuple[str, str]]:
+    """A model's own roles: ``extra_special_tokens``, or without it the older key, as an object."""
+    for node in (
+        (files_beside.config,) if unread else (files_beside.config, files_beside.special_map)
+    ):
+        extra = node.get(EXTRA[0])
+        extra = extra if extra.value else node.get(EXTRA[1])
+        if isinstance(extra.value, dict):
+            for key in extra.value:
+                yield key.removesuffix(_END), text_of(extra[key])
+
+
+def _tell(
+    role: str, config: str | None, special: str | None, both: bool, unread: bool, notes: list[str]
+) -> None:
+    """What is said where the two files disagree."""
+    if config == special:
+        return
+    if unread:
+        why = f"because {CONFIG} has {DECODER}, and then {SPECIAL_MAP} is not read"
+        winner = CONFIG
+    elif both:
+        why = f"because {CONFIG} has no {DECODER}, and then {SPECIAL_MAP} is read last"
+        winner = SPECIAL_MAP
+    else:
+        return
+    says = f"{CONFIG} says {_quoted(config)}" if both else f"{CONFIG} says nothing"
+    notes.append(
+        f"{role} token: {SPECIAL_MAP} says {_quoted(special)}, {says}; {TRANSFORMERS} goes by "
+        f"{winner}, {why}"
+    )
+
+
+def _quoted(text: str | None) -> str:
+    return show(text) if text else "none"
+
+
+def extra_tokens(files_beside: Companions) -> tuple[str, ...]:
+    """Further special tokens, by text, in order.
+
+    ``special_tokens_map.json`` adds to those of ``tokenizer_config.json`` under the newer key,
+    and under the older one only where no file has either key otherwise.
+    """
+    config, special = files_beside.config, files_beside.special_map
+    listed = (_texts(config.get(key)) for key in EXTRA)
+    first = next((texts for texts in listed if texts), [])
+    if DECODER in config:
+        return tuple(first)
+    more = _texts(special.get(EXTRA[0]))
+    if EXTRA[0] not in special and not any(key in config for key in EXTRA):
+        more = _texts(special.get(EXTRA[1]))
+    return (*first, *(text for text in more if text not in first))
+
+
+def _texts(node: Node) -> list[str]:
+    return [text_of(each) for each in node.items()] if isinstance(node.value, list) else []
+
+
+def padding_role(root: Node) -> Mapping[str, str]:
+    """The padding token that ``padding`` in ``tokenizer.json`` names."""
+    padding = root.get("padding")
+    named = padding.get("pad_token") if isinstance(padding.value, dict) else None
+    return {"pad": named.be(str)} if named is not None and named.value else {}
+
+
+DEFAULT_NAME = "default"
+
+
+def read_chat_templates(
+    files: Mapping[str, bytes], config: Node, notes: list[str]
+) -> tuple[str | None, dict[str, Json]]:
+    """The default chat template, and the others by name.
+
+    Raises:
+        FormatError: a template is no text, or a file is not UTF-8.
+    """
+    templates = _in_files(files)
+    stated = _in_config(config.get("chat_template"))
+    if templates and stated and templates != stated:
+        where = CHAT_TEMPLATE if CHAT_TEMPLATE in files else CHAT_TEMPLATES
+        notes.append(
+            f"chat template: {where} and {CONFIG} hold different ones; {TRANSFORMERS} goes by "
+            f"{where}, because it reads {CONFIG} only where no file holds a template"
+        )
+    templates = templates or stated
+    if templates and DEFAULT_NAME not in templates:
+        notes.append(
+            f"chat templates have names ({', '.join(sorted(templates))}) and none is the default, "
+            f"so {TRANSFORMERS} needs one to be named"
+        )
+    default = templates.pop(DEFAULT_NAME, None)
+    return default, {name: templates[name] for name in sorted(templates)}
+
+
+def _in_files(files: Mapping[str, bytes]) -> dict[str, str]:
+    templates: dict[str, str] = {}
+    if CHAT_TEMPLATE in files:
+        templates[DEFAULT_NAME] = _text(files[CHAT_TEMPLATE], CHAT_TEMPLATE)
+    for name, data in files.items():
+        if name.startswith(CHAT_TEMPLATES) and name.endswith(".jinja"):
+            templates[name[len(CHAT_TEMPLATES) : -len(".jinja")]] = _text(data, name)
+    return templates
+
+
+def _text(data: bytes, name: str) -> str:
+    """A file's text as Python reads it, every line end as LF."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return Node(None, name, f"offset {error.start}").fail("not UTF-8")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _in_config(node: Node) -> dict[str, str]:
+    if not node.given:
+        return {}
+    if isinstance(node.value, dict):
+        return {name: node[name].be(str) for name in node.value}
+    if isinstance(node.value, list):
+        return {each["name"].be(str): each["template"].be(str) for each in node.items()}
+    return {DEFAULT_NAME: node.be(str)}
+
+
+def chat_templates_json(default: str | None, others: Mapping[str, Json]) -> Json:
+    """What ``chat_template`` in ``tokenizer_config.json`` says, which every version reads."""
+    if not others:
+        return default
+    named = {**({} if default is None else {DEFAULT_NAME: default}), **others}
+    return [{"name": name, "template": template} for name, template in named.items()]
+
+
+_NAMES = ("model_type", "tokenizer_class")
+_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
+_TEXT = "text_config"
+
+
+def read_model_config(files_beside: Companions) -> dict[str, Json]:
+    """The keys that concern a tokenizer, under ``generation`` those of the other file.
+
+    A model of several kinds of input keeps them under ``text_config``.
+
+    Raises:
+        FormatError: a key has a value of another kind.
+    """
+    config = files_beside.model_config
+    inner = config.get(_TEXT)
+    nodes = [config, inner] if isinstance(inner.value, dict) else [config]
+    settings: dict[str, Json] = {}
+    for key in _NAMES:
+        if config.get(key).given:
+            settings[key] = config[key].be(str)
+    for node in nodes:
+        if "vocab_size" not in settings and node.get("vocab_size").given:
+            settings["vocab_size"] = _rows(node["vocab_size"])
+        for key, value in _ids(node):
+            settings.setdefault(key, value)
+    generation = dict(_ids(files_beside.generation))
+    return {**settings, **({"generation": generation} if generation else {})}
+
+
+def _rows(node: Node) -> int:
+    rows = node.be(int)
+    if rows < 1:
+        node.fail(f"{rows} is no number of rows")
+    return rows
+
+
+def _ids(node: Node) -> Iterator[tuple[str, Json]]:
+    for key in _IDS:
+        value = node.get(key)
+        if isinstance(value.value, list):
+            yield key, [number.be(int) for number in value.items()]
+        elif value.given:
+            yield key, value.be(int)
+
+
+def tell_model_config(
+    config: Mapping[str, Json], added: Iterable[AddedToken], ids: Iterable[int]
+) -> Iterator[str]:
+    """Where the model's configuration and the tokenizer say different things.
+
+    Args:
+        config: as :func:`read_model_config` gives it.
+        added: the added tokens with their roles.
+        ids: those of the tokenizer.
+    """
+    rows = config.get("vocab_size")
+    if isinstance(rows, int) and rows <= (largest := max(ids, default=-1)):
+        yield (
+            f"{MODEL_CONFIG} declares {rows:,} rows (vocab_size), but ids go to {largest}: those "
+            f"from {rows} on have no row in the model"
+        )
+    generation = config.get("generation")
+    own = generation if isinstance(generation, dict) else {}
+    tokens = {role: token for token in added for role in token.roles}
+    for key in _IDS:
+        token = tokens.get(key.removesuffix("_token_id"))
+        yield from _tell_id(key, config.get(key), own.get(key), token)
+
+
+def _tell_id(key: str, config: Json, generation: Json, token: AddedToken | None) -> Iterator[str]:
+    if config is not None and generation is not None and config != generation:
+        yield (
+            f"{key}: {MODEL_CONFIG} says {config}, {GENERATION} says {generation}; "
+            f"{TRANSFORMERS}'s generate goes by {GENERATION}"
+        )
+    file, value = (MODEL_CONFIG, config) if generation is None else (GENERATION, generation)
+    stated = value if isinstance(value, list) else [value]
+    if value is not None and token is not None and token.id not in stated:
+        role = key.removesuffix("_token_id")
+        yield (
+            f"{key}: {file} says {value}, but the tokenizer's {role} token {show(token.text)} is "
+            f"{token.id}; {TRANSFORMERS}'s generate goes by {file}, its tokenizer by the text"
+        )

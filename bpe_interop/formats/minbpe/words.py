@@ -9,8 +9,8 @@ from ...merging.canonical import canonical, whole_lookups
 from ...model import AddedToken, BPEModel, show
 from ..losses import Decided, Words, flag_witness
 from ..round_trip import RoundTrip
-from .pattern import express
 from .read import BYTES
+from .write import express
 
 
 def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:

@@ -1,4 +1,4 @@
-"""Reading and writing a rank file and its sidecar."""
+"""From a rank file and its sidecar to the model."""
 
 from __future__ import annotations
 
@@ -6,24 +6,15 @@ import hashlib
 from collections.abc import Mapping
 
 from ...errors import FormatError
-from ...model import (
-    BPEModel,
-    Origin,
-    RankTable,
-    Vocab,
-    text_of,
-)
-from ...steps import (
-    JoinBytes,
-    PreTokenizerStep,
-)
+from ...model import BPEModel, Origin, RankTable, Vocab, text_of
+from ...steps import JoinBytes, PreTokenizerStep
 from ...text.bytechars import is_mapped, to_chars
 from ...theory.utf8 import missing_bytes
 from .. import Files
 from ..names import STEM
-from ..one_pattern import pat_str, read_pattern
-from .ranks import PLUGIN, SUFFIX, looks_like_ranks, read_ranks, write_ranks, written_tokens
-from .sidecar import OWN_KEY, Sidecar, held_tokens, n_vocab, read_sidecar, write_sidecar
+from ..one_pattern import read_pattern
+from .ranks import PLUGIN, SUFFIX, looks_like_ranks, read_ranks
+from .sidecar import Sidecar, read_sidecar
 
 
 def load(files: Files) -> BPEModel:
@@ -69,51 +60,6 @@ def load(files: Files) -> BPEModel:
             notes=_remarks(numbers),
         ),
     )
-
-
-def dump(model: BPEModel, *, name: str | None = None) -> Files:
-    """Writes ``NAME.tiktoken`` and ``NAME.tiktoken.json``.
-
-    The sidecar holds what the model states; what is unknown is left out of it.
-
-    Args:
-        model: the model.
-        name: the files' name; else the model's own, or ``tokenizer`` where that is no file name.
-    """
-    own = model.origin.name if STEM.fullmatch(model.origin.name) else ""
-    stem = name or own or "tokenizer"
-    numbers = written_tokens(model)
-    added = None if model.added is None else held_tokens(model.added, numbers)
-    sidecar = Sidecar(
-        name=own or stem,
-        pattern=pat_str(model),
-        added=added,
-        explicit_n_vocab=None if added is None else n_vocab(numbers, added),
-        sequence_template=model.sequence_template,
-        chat_template=model.chat_template,
-    )
-    return {
-        f"{stem}{SUFFIX}": write_ranks(numbers),
-        f"{stem}{SUFFIX}.json": write_sidecar(sidecar),
-    }
-
-
-def notes(files: Files) -> list[str]:
-    """What a user of the written files should know."""
-    return [
-        f"{name}: tiktoken.Encoding takes the other keys; tiktoken itself does not apply "
-        f"{OWN_KEY!r} (sequence template, roles, chat template)"
-        for name, data in files.items()
-        if name.endswith(f"{SUFFIX}.json") and f'"{OWN_KEY}"'.encode() in data
-    ]
-
-
-def with_plugin(model: BPEModel, files: Files) -> Files:
-    """The files, and an installable plugin."""
-    from .plugin import plugin
-
-    name = model.origin.name or "tokenizer"
-    return {**files, **{f"{PLUGIN}{key}": data for key, data in plugin(model, name).items()}}
 
 
 def _check_spelling(numbers: Mapping[bytes, int], name: str) -> None:

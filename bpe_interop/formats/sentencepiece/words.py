@@ -10,15 +10,14 @@ from ...kernel import as_dict
 from ...merging.canonical import whole_lookups
 from ...model import AddedToken, BPEModel, show
 from ...steps import JoinPieces
-from ...theory.rewrite import Obstruction, obstruction
+from ...theory.rewrite import Obstruction, as_ranks, obstruction, ranks_of
 from ...witnesses import Probe, missing_character
 from ..bos_eos import ends_of
 from ..losses import Decided, Words, extras_told, flag_witness, merges_words
 from ..round_trip import RoundTrip
 from .flags import flags_of
-from .pieces import found_as_piece, pieces_of
-from .scores import ranking
 from .specs import idle_settings
+from .write import found_as_piece, pieces_of
 
 
 def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
@@ -42,7 +41,7 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
     if field == "vocab":
         return _vocab(trip, decided)
     if field == "merges":
-        return merges_words(ranking(model).rewrite) or (
+        return merges_words(as_ranks(model)) or (
             "the merges are written as the scores of what they build",
             "other pairs may merge first"
             if decided.refused
@@ -117,7 +116,7 @@ def _vocab(trip: RoundTrip, decided: Decided) -> Words:
             f"{max(taken) + 1 - len(taken)} ids stand for nothing, such as {empty}",
             "each becomes an UNUSED piece, which no text gives",
         )
-    ranks, kinds = ranking(model).ranks, model.vocab.kinds
+    ranks, kinds = ranks_of(model), model.vocab.kinds
     idle = [n for t, n in ids.items() if n not in kinds and t not in ranks and len(t.decode()) > 1]
     if idle:
         return (

@@ -8,13 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...model import (
-    Json,
-    SequenceTemplate,
-    TemplatePart,
-    TemplateText,
-    TemplateToken,
-)
+from ...model import Json, SequenceTemplate, TemplatePart, TemplateText, TemplateToken
 from ...strict_json import Node
 from .component import byte_level_json, check_byte_level, components
 

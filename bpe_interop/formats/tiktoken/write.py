@@ -1,8 +1,9 @@
-"""An installable ``tiktoken_ext`` plugin, so that ``tiktoken.get_encoding(name)`` finds a model.
+"""From the model to a rank file and its sidecar, and an installable ``tiktoken_ext`` plugin.
 
-tiktoken imports every module of the namespace package ``tiktoken_ext`` and reads its
-``ENCODING_CONSTRUCTORS`` (``tiktoken/registry.py``). What goes into the module is a JSON string
-and file names made here; nothing of a model is code in it.
+With the plugin, ``tiktoken.get_encoding(name)`` finds the model: tiktoken imports every module of
+the namespace package ``tiktoken_ext`` and reads its ``ENCODING_CONSTRUCTORS``
+(``tiktoken/registry.py``). What goes into the module is a JSON string and file names made here;
+nothing of a model is code in it.
 """
 
 from __future__ import annotations
@@ -15,9 +16,44 @@ from collections.abc import Callable
 from ...errors import TargetError, UnstatedError
 from ...model import BPEModel
 from .. import Files
+from ..names import STEM
 from ..one_pattern import pat_str
-from .ranks import write_ranks, written_tokens
-from .sidecar import held_tokens, n_vocab
+from .ranks import PLUGIN, SUFFIX, write_ranks, written_tokens
+from .sidecar import Sidecar, held_tokens, n_vocab, write_sidecar
+
+
+def dump(model: BPEModel, *, name: str | None = None) -> Files:
+    """Writes ``NAME.tiktoken`` and ``NAME.tiktoken.json``.
+
+    The sidecar holds what the model states; what is unknown is left out of it.
+
+    Args:
+        model: the model.
+        name: the files' name; else the model's own, or ``tokenizer`` where that is no file name.
+    """
+    own = model.origin.name if STEM.fullmatch(model.origin.name) else ""
+    stem = name or own or "tokenizer"
+    numbers = written_tokens(model)
+    added = None if model.added is None else held_tokens(model.added, numbers)
+    sidecar = Sidecar(
+        name=own or stem,
+        pattern=pat_str(model),
+        added=added,
+        explicit_n_vocab=None if added is None else n_vocab(numbers, added),
+        sequence_template=model.sequence_template,
+        chat_template=model.chat_template,
+    )
+    return {
+        f"{stem}{SUFFIX}": write_ranks(numbers),
+        f"{stem}{SUFFIX}.json": write_sidecar(sidecar),
+    }
+
+
+def with_plugin(model: BPEModel, files: Files) -> Files:
+    """The files, and an installable plugin."""
+    name = model.origin.name or "tokenizer"
+    return {**files, **{f"{PLUGIN}{key}": data for key, data in plugin(model, name).items()}}
+
 
 _SETTINGS = re.compile(r"plugin/tiktoken_ext/.*\.json")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")

@@ -11,7 +11,8 @@ from ...theory.utf8 import missing_bytes, text_with
 from ...witnesses import split_otherwise
 from ..losses import Decided, Words, looked_up_words
 from ..round_trip import RoundTrip
-from .files import COMMENT, first_comment
+from .read import COMMENT
+from .write import first_comment
 
 _PATTERN = Pattern(GPT2, "oniguruma")
 """The pattern that readers of a pair assume, as tokenizers' ``ByteLevel`` matches it.

@@ -11,8 +11,7 @@ from ...theory.utf8 import missing_bytes, text_with
 from ..losses import Decided, Words, merges_words
 from ..one_pattern import express
 from ..round_trip import RoundTrip
-from .extras import KEY, kept_of, unfit
-from .write import special_names, written_tokens
+from .write import KEY, kept_of, special_names, unfit, written_tokens
 
 
 def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
