@@ -296,7 +296,7 @@ def report_lines(
     """
     accepted = but_not_accepted(report, reasons)
     if report.mismatch is not None:
-        yield from _mismatch_lines(report, report.mismatch)
+        yield from mismatch_lines(report, report.mismatch)
     else:
         yield LabelledLine(report.verdict.upper(), f"{_without_mismatch(report)}{accepted}")
     for each in report.against:
@@ -357,7 +357,8 @@ def _without_mismatch(report: Report) -> str:
     return "; ".join(filter(None, [*parts, omitted(report), "not enough to tell"]))
 
 
-def _mismatch_lines(report: Report, mismatch: Mismatch) -> Iterator[LabelledLine]:
+def mismatch_lines(report: Report, mismatch: Mismatch) -> Iterator[LabelledLine]:
+    """The text that shows a difference, and what both sides make of it."""
     at = f" at stage: {report.stage}" if report.stage else ""
     what = "the ids of a text" if mismatch.decoding else "a text"
     asked = mismatch.mode.scope

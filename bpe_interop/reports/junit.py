@@ -20,6 +20,7 @@ from ..compare.words import (
     MADE,
     accepted,
     file_outcome,
+    mismatch_lines,
     other_metadata,
     place,
     remarks,
@@ -28,6 +29,7 @@ from ..compare.words import (
 )
 from ..model import escaped, show
 from ..notebook import HEADLINES
+from ..text.visible import as_text
 from .document import VERDICTS
 from .visible import shortened
 
@@ -82,12 +84,21 @@ def _verdict(report: Report, require: str) -> JUnitCase:
     sentence = summary(report)
     if report.verdict == "different":
         mismatch = report.mismatch
-        lines = [] if mismatch is None else list(_witness(mismatch, report))
-        return JUnitCase(
-            "verdict", "failure", _shown(mismatch) or sentence, "\n".join([sentence, *lines])
+        if mismatch is None:
+            return JUnitCase("verdict", "failure", sentence)
+        sides = (
+            f"{side} {at} ({engine})"
+            for side, at, engine in (
+                ("a", report.a, report.engine_a),
+                ("b", report.b, report.engine_b),
+            )
         )
+        detail = "\n".join([sentence, *sides, as_text(mismatch_lines(report, mismatch))])
+        return JUnitCase("verdict", "failure", _difference(mismatch, mismatch.mode.scope), detail)
     if accepted(report, require):
-        return JUnitCase("verdict", "", sentence, "\n".join(_assumed(report)))
+        return JUnitCase(
+            "verdict", "", sentence, "\n".join(f"assumed: {each}" for each in report.assumptions)
+        )
     why = "A proof is required." if report.verdict == "tested" else ""
     why = "The comparison was interrupted." if report.interrupted else why
     return JUnitCase("verdict", "error", f"{HEADLINES[report.verdict]}: {sentence} {why}".rstrip())
@@ -102,10 +113,6 @@ def _metadata(report: Report) -> JUnitCase:
     )
 
 
-def _shown(mismatch: Mismatch | None) -> str:
-    return "" if mismatch is None else _difference(mismatch, mismatch.mode.scope)
-
-
 def _difference(shown: Mismatch | Found, asked: str) -> str:
     """A difference on one line."""
     text = f"{show(shortened(shown.text)[0])} ({asked})"
@@ -118,23 +125,6 @@ def _difference(shown: Mismatch | Found, asked: str) -> str:
 def _ids(ids: Sequence[int]) -> str:
     more = f" ... {len(ids) - _IDS:,} more" if len(ids) > _IDS else ""
     return "[" + " ".join(map(str, ids[:_IDS])) + more + "]"
-
-
-def _witness(mismatch: Mismatch, report: Report) -> Iterator[str]:
-    start, cut = shortened(mismatch.text)
-    yield f"text      {show(start)}" + (f" ({cut})" if cut else "")
-    yield f"asked     {mismatch.mode.scope}"
-    yield f"a gives   {_ids(mismatch.ids_a)} ({escaped(report.a)}, {report.engine_a})"
-    yield f"b gives   {_ids(mismatch.ids_b)} ({escaped(report.b)}, {report.engine_b})"
-    if mismatch.decoding is not None:
-        for side, text in zip("ab", mismatch.decoding, strict=True):
-            yield f"{side} decodes {show(shortened(text)[0])}"
-    if report.replayed:
-        yield f"replayed  in {', '.join(report.replayed)}"
-
-
-def _assumed(report: Report) -> list[str]:
-    return [f"assumed: {each}" for each in report.assumptions]
 
 
 def _stage(stage: Stage, report: Report) -> JUnitCase:

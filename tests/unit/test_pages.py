@@ -33,7 +33,7 @@ from bpe_interop.compare.sides import ORDINARY, Mismatch
 from bpe_interop.fingerprint import PARTS
 from bpe_interop.model import show
 from bpe_interop.reports.markdown import code, plain, shown
-from bpe_interop.reports.rows import AROUND, COLUMNS, rows
+from bpe_interop.reports.page import AROUND, COLUMNS, rows
 from bpe_interop.reports.visible import parts, right_to_left, token_parts
 
 SCHEMA = json.loads(
