@@ -48,14 +48,6 @@ def align(
     they are not (a normalizer, a prefix, byte fallback, an unknown token), tokens stand for what
     :meth:`.Encoder.encode_with_offsets` says, in whole characters. Where a side's model is not
     known, or gives other ids than the side, only the ids are aligned, from both ends.
-
-    Args:
-        text: the text.
-        ids_a: one side's ids for it.
-        ids_b: the other's.
-        a: the encoder of one side's model.
-        b: the other's.
-        mode: how the sides were asked.
     """
     left, right = _Side(ids_a, a, text, mode), _Side(ids_b, b, text, mode)
     if left.spans is None or right.spans is None:

@@ -132,12 +132,10 @@ class _EngineInChild:
         self._engine: Engine | None = None
 
     def build(self, build: Build) -> None:
-        """Makes the engine."""
         with paused():
             self._engine = build()
 
     def gives_all(self, wanted: Expected) -> bool:
-        """Whether it gives just that."""
         with paused():
             return self._engine is not None and gives_all(self._engine, wanted)
 
@@ -163,7 +161,6 @@ class EngineProcess:
         self._thread.shutdown()
 
     def build(self, build: Build) -> None:
-        """Says what the engine is."""
         self._orders.put(build)
 
     def ask(self, wanted: Expected | None) -> None:
@@ -243,16 +240,8 @@ def check_written(
     """Compares written files with their source, in the target's own engine.
 
     Where a library serves a directory of the format as a whole, and is installed, that is run too.
-    Where ids or text were dropped on purpose, the files are held to what they say themselves.
-
-    Args:
-        trip: the source in the target's format, and back.
-        again: what reading the files gives, with what presets know of them.
-        losses: what the gate let pass.
-        stage: the directory that holds the files.
-        tick: called with the number of texts compared since the last call.
-        own: our encoder of the source, where there is one already.
-        processes: those who compare already.
+    ``again`` is what reading the files in the folder ``stage`` gives, ``losses`` what the gate let
+    pass, ``own`` our encoder of the source, where there is one already.
 
     Raises:
         CheckFailedError: the files give other ids or texts.
@@ -265,6 +254,7 @@ def check_written(
         why = "no pattern is known, so nothing can be run; name a preset"
         return (Check(row.engine, "", skipped=why),)
     held = model
+    # What was dropped on purpose is no fault: the files are held to what they say themselves.
     if any(loss.grade != "metadata" for loss in losses):
         held = replace(
             again,
@@ -495,14 +485,10 @@ def compare_written(
     checks: Sequence[Check],
     by_user: tuple[str, ...] = (),
 ) -> Report:
-    """The report on what was written, the fields that were dropped apart.
+    """The report on what was written; it is about all but the fields that were dropped.
 
-    Args:
-        source: what was converted.
-        target: what reading the written files gives.
-        losses: what the gate let pass.
-        checks: the engines in which the files were run, and how that ended.
-        by_user: the fields of the source that the user filled.
+    ``losses`` are those that the gate let pass, ``by_user`` the fields of the source that the user
+    filled.
 
     Raises:
         CheckFailedError: a text has other ids, and nothing was dropped.

@@ -99,7 +99,6 @@ def _libraries(sides: Sides) -> tuple[str, ...]:
 
 
 def _libraries_of(engines: Iterable[str]) -> tuple[str, ...]:
-    """The engines' distributions, and what splits texts in our encoder."""
     used = {name: FACTS.get(name) for name in engines}
     names = {facts.distribution or name for name, facts in used.items() if facts is not None}
     return tuple(sorted({"regex", "tokenizers", *names}))
@@ -143,7 +142,6 @@ class Corpora:
             )
 
     def files(self) -> tuple[CorpusFile, ...]:
-        """The files."""
         return find_files(self.names, field=self.field)
 
 
@@ -231,7 +229,6 @@ def check_corpora(
 
 
 def _about(sides: Sides, selection: Selection, scope: Scope) -> dict[str, Any]:
-    """What a state is about."""
     return {
         "work": "compare",
         "a": asdict(sides.names[0]),
@@ -281,12 +278,10 @@ class Compared:
 
     @property
     def documents(self) -> int:
-        """How many documents were compared."""
         return self.report.counts.documents
 
     @property
     def bytes(self) -> int:
-        """How many bytes of UTF-8 they have."""
         return self.report.counts.bytes
 
 
@@ -339,7 +334,7 @@ class CompareWork:
         self._selection, self._wanted = selection, wanted
 
     def do(self, part: Part | Batch, check: Check) -> Compared:
-        """The report on a part."""
+        """The report on a part; ``check`` is called now and then, and may raise."""
         if isinstance(part, Batch):
             report, alone = self._compared(part.items)
             number, last, _ = part.items[-1]
@@ -365,7 +360,6 @@ class CompareWork:
         return account(self._empty, batch, outcomes), alone
 
     def close(self) -> None:
-        """Ends the child process, if there is one."""
         self._pair.close()
 
 
@@ -381,7 +375,6 @@ class ReadJob:
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """The engines' distributions, and what splits texts in our encoder."""
         return _libraries(self.sides)
 
     def build(self, files: Sequence[Files], isolate: bool) -> CompareWork:
@@ -542,7 +535,6 @@ class SideTicket:
     name: SideName
 
     def open(self, files: Files) -> TokenizerSource[BPEModel | None]:
-        """The side as it is opened where it arrived."""
         row = by_name(self.ticket.format)
         own, beside = parted(row, files)
         try:
@@ -564,12 +556,10 @@ class CompareJob:
 
     @property
     def tokenizers(self) -> tuple[Ticket, ...]:
-        """Both."""
         return self.a.ticket, self.b.ticket
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """The engines' distributions, and what splits texts in our encoder."""
         return _libraries_of((self.a.name.engine, self.b.name.engine))
 
     def build(self, files: Sequence[Files], isolate: bool) -> CompareWork:
@@ -719,13 +709,7 @@ def _replaced(difference: Found, smaller: Mismatch) -> Found:
 
 
 def account(empty: CorpusReport, batch: list[Item], outcomes: list[Answers]) -> CorpusReport:
-    """The report on one batch.
-
-    Args:
-        empty: the report on nothing, on the same sides.
-        batch: the documents.
-        outcomes: what became of those that were given to the sides.
-    """
+    """The report on one batch; ``outcomes`` are of the documents that were given to the sides."""
     files: dict[str, Counts] = {}
     differences: list[Found] = []
     failures: list[FailedDocument] = []

@@ -230,7 +230,6 @@ class CorpusReport:
 
     @property
     def plainest(self) -> Found | None:
-        """The difference to show first."""
         return next(iter(self.witnesses), None)
 
     def to_json(self) -> str:
@@ -238,7 +237,6 @@ class CorpusReport:
         return json.dumps(self.as_data(), ensure_ascii=True, sort_keys=True, indent=2) + "\n"
 
     def as_data(self) -> dict[str, object]:
-        """What :meth:`to_json` writes, as dicts, lists, texts and numbers."""
         return {"kind": KIND, "schema": SCHEMA, **asdict(self)}
 
     @classmethod

@@ -71,12 +71,7 @@ class Lock:
 
 
 def lock(model: BPEModel, source: str, versions: Mapping[str, str]) -> Lock:
-    """Freezes a model.
-
-    Args:
-        model: the tokenizer.
-        source: how it was named.
-        versions: libraries to their versions, for people.
+    """Freezes a model; ``versions`` of libraries are for people.
 
     Raises:
         UnstatedError: the pre-tokenizer or normalizer is not stated.
@@ -230,7 +225,6 @@ def _digest(frozen: Lock) -> str:
 
 
 def is_lock(data: bytes) -> bool:
-    """Whether a file looks like a lock file."""
     return f'"{KEY}"'.encode() in data[:200]
 
 
@@ -309,7 +303,6 @@ def _form(value: object) -> Json:
 
 
 def _value(form: Any) -> Any:
-    """The value that :func:`_form` wrote."""
     if isinstance(form, list):
         return [_value(each) for each in form]
     if not isinstance(form, dict):

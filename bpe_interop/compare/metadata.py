@@ -18,14 +18,10 @@ def metadata_apart(
 ) -> tuple[Difference, ...]:
     """In which metadata two models differ: roles, chat template, truncation and padding.
 
-    What one side does not state differs too: a chat template that is gone is not served. Flags of
-    added tokens are not among these: those that change ids are compared as such.
-
-    Args:
-        a: one model; None where a side's files cannot be read as one.
-        b: the other.
-        differences: the fields in which the two differ.
+    What one side does not state differs too: a chat template that is gone is not served. A model
+    is None where a side's files cannot be read as one; ``differences`` are those of all fields.
     """
+    # Flags of added tokens are not among these: those that change ids are compared as such.
     if a is None or b is None:
         how = "a side's files cannot be read as a model, so it is not compared"
         return (Difference("metadata", "unstated", how),)

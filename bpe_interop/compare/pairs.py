@@ -51,7 +51,6 @@ class Answers:
     failures_b: list[Failure] = field(default_factory=list)
 
     def fail(self, a: object, b: object) -> None:
-        """Keeps those of two answers that are failures."""
         if isinstance(a, Failure):
             self.failures_a.append(a)
         if isinstance(b, Failure):
@@ -111,13 +110,10 @@ def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode])
 
 
 class LocalPair:
-    """Two sides in this process."""
-
     def __init__(self, a: Engine, b: Engine, modes: Sequence[Mode]) -> None:
         self.a, self.b, self.modes = a, b, modes
 
     def compare(self, texts: list[str]) -> list[Answers]:
-        """What becomes of each text."""
         outcomes = compare_texts(self.a, self.b, texts, self.modes)
         for outcome in outcomes:
             if outcome.mismatch is not None:
@@ -125,7 +121,6 @@ class LocalPair:
         return outcomes
 
     def shrink(self, text: str, mode: Mode) -> Mismatch | None:
-        """A smaller text on which the sides differ."""
         return shrink(self.a, self.b, text, mode)
 
     def decode(self, sequences: list[tuple[int, ...]]) -> list[Decoded]:
@@ -191,7 +186,6 @@ class ChildPair:
             return [(None, None)]
 
     def close(self) -> None:
-        """Ends the process at once."""
         self._closed = True
         if self._child is not None:
             self._child.close()
@@ -225,8 +219,6 @@ class ChildPair:
 
 
 class _PairThere(LocalPair):
-    """Both sides in the child."""
-
     def __init__(self, a: Build, b: Build, modes: Sequence[Mode], say: Say) -> None:
         super().__init__(a(), b(), modes)
         a_told, b_told = (
@@ -346,8 +338,7 @@ def ask_both(
 ) -> Tally:
     """Compares ids, and the decoding of ids, over texts; keeps the plainest difference, shrunk.
 
-    It ends early once one side alone has failed ``patience`` times: a pattern that backtracks
-    without end takes seconds for each text.
+    It ends early once one side alone has failed ``patience`` times.
     """
     pair = LocalPair(a, b, modes)
     tally = compare_in(pair, (a.name, b.name), texts, modes, tick, patience)
@@ -366,13 +357,7 @@ def compare_in(
 ) -> Tally:
     """As :func:`ask_both`, wherever the two sides run; on Ctrl-C it gives what was done so far.
 
-    Args:
-        pair: the two sides.
-        names: what failures call them.
-        texts: what they are asked for.
-        modes: how they are asked.
-        tick: called with the number of texts compared since the last call.
-        patience: how often one side alone may fail.
+    ``names`` are what failures call the sides.
     """
     tally = Tally(modes=list(modes))
     try:
@@ -397,7 +382,6 @@ def _count(
     tick: Callable[[int], None],
     patience: int,
 ) -> None:
-    """Counts what becomes of the texts, chunk by chunk."""
     stream = iter(texts)
     while chunk := list(islice(stream, _CHUNK)):
         outcomes = pair.compare(chunk)
@@ -413,5 +397,6 @@ def _count(
                 tally.differing += 1
                 tally.see(outcome.mismatch)
         tick(len(chunk))
+        # A pattern that backtracks without end takes seconds for each text.
         if tally.one_failed >= patience:
             return

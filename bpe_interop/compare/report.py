@@ -58,64 +58,50 @@ class Report:
     ``assumptions``), ``"different"`` (``mismatch`` has a text that has not, ``stage`` is the first
     that differs), ``"tested"`` (the sides agreed on every text that both answered, and that is
     every document of the corpora) or ``"unknown"`` (they answered none, or not every document, or
-    special tokens are ``unstated``): ``compared`` of ``texts`` were answered. ``stages`` says what
-    was established of each stage; ``replayed`` in which engines the text of ``mismatch`` was run
-    again.
-    ``differences`` are the fields in which the models differ that the two sides really run, and
-    ``matters`` says of each whether it changes ids. ``examples`` are texts on which the sides
-    differ, that of ``mismatch`` first; ``corpus`` is what was compared on corpora, which
-    ``texts``, ``bytes``, ``compared`` and ``differing`` count too. ``failures`` are of all other
-    texts: those of the corpora are in ``corpus``.
-    ``narrower`` names a narrower scope in which the two are proved equal, as a sentence.
-    ``interrupted`` says that Ctrl-C ended it before all texts were compared. ``unstated`` has the
-    sides, ``a`` or ``b``, that do not state their special tokens though they count. ``whole`` is
-    the text that was run and of which that of ``mismatch`` was made small, None where it is other.
-    ``metadata`` is in which roles and settings they differ that change no id of a text: whoever
-    asks for the same metadata does not accept these. ``given`` says that the texts are the
-    caller's, and none of ours. ``against`` says why the two are not called proved, though their
-    models may be equal; ``notes`` are other remarks.
-    ``seconds`` is how long it all took, 0 where nobody measured it.
-
-    Of a conversion, ``a`` is the source and ``b`` what was written. ``checks`` are the engines in
-    which files of either were run; ``texts`` counts those of the target's own engine. The fields
-    ``dropped`` are no part of the verdict, ``changed`` is a text that they change, if one is known;
-    ``by_user`` are fields of the source that the user filled.
+    special tokens are ``unstated``). docs/report.md says what the other fields are.
     """
 
     verdict: Verdict
     scope: Scope
+    # Of a conversion a is the source, and b what was written.
     a: str
     b: str
     engine_a: str
     engine_b: str
+    # Of texts, with so many bytes of UTF-8, both sides answered compared, and did not agree on
+    # differing. Documents of corpora are counted; of a conversion, what the target's engine ran.
     texts: int
     bytes: int
     compared: int
     differing: int
-    scopes: tuple[str, ...]
+    scopes: tuple[str, ...]  # how both sides were asked
     mismatch: Mismatch | None
     stage: str | None
     stages: tuple[Stage, ...]
     assumptions: tuple[str, ...]
-    replayed: tuple[str, ...]
-    failures: tuple[Failure, ...]
-    differences: tuple[Difference, ...]
+    replayed: tuple[str, ...]  # the engines in which the text of mismatch was run again
+    failures: tuple[Failure, ...]  # of all texts but those of the corpora
+    differences: tuple[Difference, ...]  # fields of the models that the sides really run
     notes: tuple[str, ...]
-    against: tuple[str, ...] = ()
-    examples: tuple[Example, ...] = ()
+    against: tuple[str, ...] = ()  # why it is not called proved, though the models may be equal
+    examples: tuple[Example, ...] = ()  # that of mismatch first
     corpus: CorpusReport | None = None
-    matters: tuple[str, ...] = ()
-    interrupted: bool = False
-    unstated: tuple[str, ...] = ()
-    whole: str | None = None
-    narrower: str = ""
-    given: bool = False
+    matters: tuple[str, ...] = ()  # of each of differences whether it changes ids
+    interrupted: bool = False  # Ctrl-C ended it before all texts were compared
+    unstated: tuple[str, ...] = ()  # sides that do not state special tokens, though they count
+    whole: str | None = None  # the text that was run, of which that of mismatch was made small
+    narrower: str = ""  # a sentence: a narrower scope in which the two are proved equal
+    given: bool = False  # the texts are the caller's
+    # In which roles and settings they differ that change no id of a text: whoever asks for the
+    # same metadata does not accept these.
     metadata: tuple[Difference, ...] = ()
+    # Of a conversion: the engines in which files of either were run; the fields that are no part
+    # of the verdict, with a text that they change; and those that the user filled in the source.
     checks: tuple[Check, ...] = ()
     dropped: tuple[str, ...] = ()
     changed: str | None = None
     by_user: tuple[str, ...] = ()
-    seconds: float = field(default=0.0, compare=False)
+    seconds: float = field(default=0.0, compare=False)  # 0 where nobody measured it
 
     def __repr__(self) -> str:
         return f"<Report {self.verdict}: {self.a} and {self.b}, {_texts(self)}>"

@@ -61,7 +61,6 @@ class DecodedTokens:
             yield from texts_with(each.content, model)
 
     def notes(self) -> Iterator[str]:
-        """What is to be said of it."""
         if self.count and not self.odd:
             yield f"each of {self.count:,} tokens decodes alone to the same text on both sides"
         elif self.odd:
@@ -74,18 +73,8 @@ class DecodedTokens:
 
 
 def decode_tokens(pair: Pair, a: BPEModel, b: BPEModel, names: tuple[str, str]) -> DecodedTokens:
-    """Decodes each token that both sides have under one id.
-
-    What is a part of a character is made whole by the tokens of single bytes, so that all of its
-    bytes are seen. Two of our own encoders with the same decoder are not asked: they look the
-    same token up under the same id.
-
-    Args:
-        pair: the two sides.
-        a: one side's model.
-        b: the other's.
-        names: the engines' names.
-    """
+    """Decodes each token that both sides have under one id; ``names`` are the engines'."""
+    # Two of our own encoders with the same decoder look the same token up under the same id.
     if names == (Own.name, Own.name) and a.decoder == b.decoder and a.alphabet == b.alphabet:
         return DecodedTokens()
     count, odd = 0, []
@@ -100,7 +89,11 @@ def decode_tokens(pair: Pair, a: BPEModel, b: BPEModel, names: tuple[str, str]) 
 
 
 def _sequences(a: BPEModel, b: BPEModel) -> Iterator[Asked]:
-    """Each token that both have, with the ids to decode."""
+    """Each token that both have, with the ids to decode.
+
+    What is a part of a character is made whole by the tokens of single bytes, so that all of its
+    bytes are seen.
+    """
     ids, kinds = _shared(a, b), {**b.vocab.kinds, **a.vocab.kinds}
     bytewise = a.alphabet == b.alphabet == "byte"
     for content, number in ids.items():
@@ -379,20 +372,8 @@ def _run(
 ) -> Ran:
     """Compares two sides on each token, on awkward texts, and on corpora.
 
-    Args:
-        sides: the two sides, and how they are asked.
-        inside: which texts are in the scope.
-        options: how the texts are run.
-        workers: who compares the corpora by parts.
-        texts: what both are run on instead of tokens and awkward texts.
-        corpora: the corpora.
-        proved: the models are proved equal. Where they are not, or an engine runs, every token's
-            own text is run.
-        known: a text is known on which the sides differ. Then the first ``AFTER_PROOF`` awkward
-            texts are run, unless all are asked for (``options.thorough``).
-
-    Raises:
-        BpeInteropError: as :func:`.corpus.compare_corpora`.
+    ``texts`` are run instead of tokens and awkward texts. The models may be ``proved`` equal, or a
+    text be ``known`` on which the sides differ.
     """
     a, b, modes = sides.a, sides.b, sides.modes
     ran, decoded, cut_short = Ran(), DecodedTokens(), False
@@ -400,8 +381,10 @@ def _run(
     pair = sides.pair(options.isolate and a.name is not None and b.name is not None)
     try:
         if texts is None:
+            # A proof is about models: where an engine runs, each token's own text is asked as well.
             own = a.engine.name == b.engine.name == Own.name
             texts = _awkward_texts(sides, every=options.thorough, tokens=not (proved and own))
+            # The answer is known, so the texts only count how often the sides differ.
             if known and not options.thorough:
                 texts, cut_short = islice(texts, AFTER_PROOF), True
             # Many texts are in both, and some in one again and again.

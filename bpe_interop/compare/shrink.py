@@ -51,7 +51,6 @@ class _Probe:
         self.decoding = False
 
     def begin(self, text: str) -> Mismatch | None:
-        """The difference to be kept."""
         mismatch = self._ask(text)
         self.decoding = mismatch is not None and mismatch.decoding is not None
         return mismatch

@@ -48,8 +48,6 @@ _ALLOWED: Mapping[Special, Allowed] = MappingProxyType({"text": frozenset(), "pa
 
 
 class Own(OneByOne):
-    """Our encoder as a side."""
-
     name = "bpe_interop"
     parses_special = True
     applies_template = True
@@ -67,7 +65,6 @@ class Own(OneByOne):
     def encode(
         self, text: str, *, special: Special = "text", add_special_tokens: bool = False
     ) -> list[int]:
-        """The ids of a text."""
         ids = self.encoder.encode(text, _ALLOWED[special])
         return self.encoder.template(ids) if add_special_tokens else ids
 
@@ -78,7 +75,6 @@ class Own(OneByOne):
         special: Special = "text",
         add_special_tokens: bool = False,
     ) -> list[list[int]]:
-        """The ids of each text."""
         rows = self.encode_to_arrays(texts, special=special, add_special_tokens=add_special_tokens)
         return [row.tolist() for row in rows]
 
@@ -100,7 +96,6 @@ class Own(OneByOne):
         return rows
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids."""
         return self.encoder.decode(ids)
 
     def forget(self) -> None:

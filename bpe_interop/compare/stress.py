@@ -147,7 +147,6 @@ def tokens(model: BPEModel, limit: int, seed: int = 0) -> Iterator[str]:
 
 
 def every_token(model: BPEModel | None) -> Iterator[str]:
-    """Every token's own text."""
     if model is not None:
         yield from _token_texts(model, len(model.vocab.ids), random.Random(0))
 
@@ -250,7 +249,6 @@ def _scalars() -> Iterator[int]:
 
 
 def _scalar(place: int) -> int:
-    """The scalar value at a place among all."""
     return place if place < 0xD800 else place + 0x800
 
 

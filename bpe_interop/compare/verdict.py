@@ -104,19 +104,8 @@ def report_of(
 ) -> Report:
     """The report on two sides: what was proved and what was run, put together.
 
-    A text on which the sides differ refutes, whatever was proved. A proof counts only for engine
-    versions that our tests run on, and for files that their own engine runs as our encoder does.
-    Awkward texts are ours; the documents of a corpus are what somebody asked about, so one that a
-    side did not answer leaves the question open, and so does a side that does not state special
-    tokens which count.
-
-    Args:
-        scope: what counts.
-        both: what was compared, and how both were asked.
-        proof: what was proved of the models; None where nothing was tried.
-        ran: what was run.
-        notes: what there is to say besides, first.
-        against: why the two are not called proved, as far as it is known already.
+    ``proof`` is None where nothing was tried. ``against`` says why the two are not called proved,
+    as far as it is known already.
     """
     a, b, modes = both.a, both.b, both.modes
     sides = a, b
@@ -129,6 +118,8 @@ def report_of(
     mismatch, stage = None, None
     replayed, assumed = tuple[str, ...](), tuple[str, ...]()
     witness = witnessed(proof, (a.engine, b.engine))
+    # A text on which the sides differ refutes, whatever was proved: an engine may do otherwise
+    # than its files say.
     if witness is not None or tally.mismatch is not None:
         verdict: Verdict = "different"
         stages, mismatch, stage = _shown(proof, witness, tally.mismatch, sides)
@@ -141,6 +132,8 @@ def report_of(
     elif one is not None and two is not None and _proves(proof, sides, notes, against):
         verdict, assumed = "proved", assumptions((one, two), engines_of(sides))
     else:
+        # Awkward texts are ours; the documents of a corpus are what somebody asked about, so one
+        # that a side did not answer leaves the question open.
         answered = counted is None or not (counted.failed_a or counted.failed_b)
         verdict = "tested" if tally.compared and answered and not silent else "unknown"
     differences = () if one is None or two is None else diff(one, two)
@@ -255,13 +248,8 @@ def _shown(
 ) -> _Shown:
     """The stages with what the run found, the text to show, and the stage where it differs.
 
-    Of two texts that is the one whose stage is first; of one stage, the shorter one.
-
-    Args:
-        proof: what was established of the models; None where nothing was tried.
-        shown: the text of the proof's first stage that differs, where the sides differ on it.
-        plainest: the text that the run found.
-        sides: what was compared.
+    ``shown`` is the text of the proof's first stage that differs, where the sides differ on it,
+    ``plainest`` the text that the run found.
     """
     stages = {stage.name: stage for stage in (() if proof is None else proof.stages)}
     order = {name: at for at, name in enumerate(stages)}
@@ -271,6 +259,7 @@ def _shown(
     mismatch = plainest
     if proof is not None and proof.stage is not None and shown is not None:
         at, proved_at = (order.get(name or "", len(order)) for name in (stage, proof.stage))
+        # Of two texts the one whose stage is first; of one stage, the shorter one.
         own = proved_at, is_stray(shown.text), len(shown.text)
         if plainest is None or (at, is_stray(plainest.text), len(plainest.text)) >= own:
             mismatch, stage = shown, proof.stage
@@ -363,14 +352,7 @@ def examples_of(
     modes: Sequence[Mode],
     models: tuple[BPEModel | None, BPEModel | None],
 ) -> tuple[Example, ...]:
-    """The text that refutes, and others of the corpora.
-
-    Args:
-        first: the text that refutes; None where there is none.
-        corpus: what was compared on corpora.
-        modes: how the sides were asked.
-        models: the models that the sides run, as far as they are known.
-    """
+    """The text that refutes, and others of the corpora."""
     if first is None:
         return ()
     sources: dict[tuple[str, str], Source] = {}
@@ -395,12 +377,7 @@ _TEXT = frozenset({"normalizer", "pre-tokenizer", "core", "lookup", "ids"})
 
 
 def matters(differences: Sequence[Difference], proof: Proof) -> tuple[str, ...]:
-    """Says of each difference whether it changes ids.
-
-    Args:
-        differences: the fields in which two models differ.
-        proof: what was established of the models.
-    """
+    """Says of each difference whether it changes ids."""
     return tuple(_said(each, differences, proof) for each in differences)
 
 

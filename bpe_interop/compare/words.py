@@ -117,7 +117,6 @@ def reason(stage: Stage, scope: Scope) -> str:
 
 
 def word(stage: Stage, scope: Scope) -> str:
-    """What was established of a stage."""
     outside = "" if counts(stage.name, scope) else ", outside the scope"
     return f"{OUTCOMES[stage.outcome]}{outside}"
 
@@ -253,7 +252,6 @@ def troubles(report: Report) -> list[Trouble]:
 
 
 def place(source: Source | None) -> str:
-    """Where in a corpus a text was found."""
     if source is None:
         return ""
     return f"{source.file}, line {source.line:,}, byte {source.offset:,}"

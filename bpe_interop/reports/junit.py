@@ -114,7 +114,6 @@ def _metadata(report: Report) -> JUnitCase:
 
 
 def _difference(shown: Mismatch | Found, asked: str) -> str:
-    """A difference on one line."""
     text = f"{show(shortened(shown.text)[0])} ({asked})"
     if shown.decoding is not None:
         one, two = (show(shortened(each)[0]) for each in shown.decoding)

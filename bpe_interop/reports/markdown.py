@@ -128,7 +128,6 @@ def shown(text: str) -> str:
 
 
 def ids(numbers: Sequence[int]) -> str:
-    """Ids with spaces between them."""
     more = f" and {len(numbers) - _IDS:,} more" if len(numbers) > _IDS else ""
     return code(" ".join(map(str, numbers[:_IDS])) or "no ids") + more
 

@@ -205,7 +205,7 @@ class AlignedText:
 
 
 def rows(example: Example) -> AlignedText:
-    """An example as rows of tokens."""
+    """An example as columns, cut to what a page shows."""
     mismatch = example.mismatch
     start, cut = shortened(mismatch.text)
     columns = list(_columns(mismatch.text.encode("utf-8", "surrogatepass"), example.spans))

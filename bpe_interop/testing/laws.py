@@ -36,7 +36,6 @@ class BrokenError(AssertionError):
 
 
 def need(holds: object, what: str) -> None:
-    """Raises BrokenError with what is said, unless it holds."""
     if not holds:
         raise BrokenError(what)
 
@@ -67,24 +66,19 @@ class LawSource:
 
 @dataclass(frozen=True, eq=False)
 class LawCase:
-    """A source and the format it is written in."""
-
     source: LawSource
     target: Format
 
     @cached_property
     def trip(self) -> RoundTrip:
-        """The model in the target's format, and back."""
         return RoundTrip(self.source.model, self.target)
 
     @property
     def label(self) -> str:
-        """The source and the target."""
         return f"{self.source.label}-{self.target.name}"
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The names of the two formats."""
         return self.source.format.name, self.target.name
 
     @cached_property
@@ -95,7 +89,6 @@ class LawCase:
 
     @cached_property
     def back(self) -> BPEModel:
-        """What was written, read back."""
         return fill(self.trip.again, None)
 
     @cached_property
