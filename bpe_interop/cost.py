@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,15 +92,8 @@ def costs(
         by_file = [_of_file(name, own, encoder, file, tick) for file in files]
         rows += by_file
         if len(by_file) > 1:
-            rows.append(_sum(by_file))
+            rows.append(sum(by_file, Cost(name, "")))
     return rows
-
-
-def _sum(files: Sequence[Cost]) -> Cost:
-    total = Cost(files[0].under, "")
-    for each in files:
-        total += each
-    return total
 
 
 def _of_file(

@@ -336,7 +336,10 @@ def _counted(
     counts: list[Counter[int]] = [Counter() for _ in tokenizers]
     for document in documents:
         for tokenizer, counted in zip(tokenizers, counts, strict=True):
-            counted.update(_ids(tokenizer, document, where))
+            try:
+                counted.update(tokenizer.encode_ordinary(document.text))
+            except EncodeError as error:
+                raise EncodeError(error.what, where=where(document), fix=error.fix) from None
         count, size = count + 1, size + document.size
         words += len(document.text.split())
         seen(document)
@@ -352,13 +355,6 @@ def _statistics(
 
 def _where(document: Document) -> str:
     return f"{document.file.label}:{document.place.line}"
-
-
-def _ids(tokenizer: Tokenizer, document: Document, where: Callable[[Document], str]) -> list[int]:
-    try:
-        return tokenizer.encode_ordinary(document.text)
-    except EncodeError as error:
-        raise EncodeError(error.what, where=where(document), fix=error.fix) from None
 
 
 def _together(files: Sequence[Statistics]) -> Statistics:
@@ -377,7 +373,8 @@ def _together(files: Sequence[Statistics]) -> Statistics:
 
 
 def _special(model: BPEModel) -> frozenset[int]:
-    """Special tokens' ids, but not the unknown token's, which any text may become."""
+    """The ids of special tokens."""
     special = {token.id for token in model.added or () if token.special}
     special |= {number for number, kind in model.vocab.kinds.items() if kind == "control"}
+    # Any text may become the unknown token.
     return frozenset(special - {model.fallback.unknown})

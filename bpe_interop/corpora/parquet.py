@@ -106,16 +106,16 @@ def row_groups(file: CorpusFile) -> list[tuple[int, int]]:
     try:
         with _opened(file, parquet) as table:
             _check(table, file, arrow)
-            groups = map(table.metadata.row_group, range(table.num_row_groups))
-            return [(group.num_rows, _compressed(group)) for group in groups]
+            groups: list[tuple[int, int]] = []
+            for number in range(table.num_row_groups):
+                group = table.metadata.row_group(number)
+                columns = map(group.column, range(group.num_columns))
+                groups.append((group.num_rows, sum(c.total_compressed_size for c in columns)))
+            return groups
     except arrow.ArrowException as error:
         raise SourceError(
             f"not Parquet, or damaged: {error}", where=file.label, fix=DAMAGED
         ) from error
-
-
-def _compressed(group: Any) -> int:
-    return sum(group.column(at).total_compressed_size for at in range(group.num_columns))
 
 
 def _column(

@@ -78,11 +78,8 @@ def is_compressed(path: Path | RemoteFile | None) -> bool:
         return True
     with path.open("rb") as file:
         head = file.read(4)
-    return _compressed_by(head) or path.suffix.lower() in COMPRESSED
-
-
-def _compressed_by(head: bytes) -> bool:
-    return head.startswith(_GZIP) or head == _ZSTD or bool(_SKIPPABLE.match(head))
+    by_content = head.startswith(_GZIP) or head == _ZSTD or _SKIPPABLE.match(head)
+    return bool(by_content) or path.suffix.lower() in COMPRESSED
 
 
 def _decompressed(file: BinaryIO, suffix: str, label: str) -> BinaryIO:

@@ -16,7 +16,7 @@ from ..formats import Files, Format, by_name, each_format
 from ..formats.round_trip import RoundTrip
 from ..model import BPEModel
 from ..presets import ways_to_say
-from .facts import FACTS, Facts
+from .facts import FACTS
 from .library import OneByOne, Special, guarded, installed, to_install
 from .tiktoken import constructors, registry
 
@@ -75,17 +75,17 @@ class Engine(OneByOne, Protocol):
 
 def versions() -> dict[str, str | None]:
     """Each engine's installed version, None where it is not installed. Imports none of them."""
-    return {name: _version(name, known) for name, known in FACTS.items()}
+    found: dict[str, str | None] = {}
+    for name, known in FACTS.items():
+        found[name] = installed(known.distribution or name)
+        if found[name] is None and known.instead:
+            found[name] = installed(known.instead)
+    return found
 
 
 def own_version() -> str:
     """This library's installed version; ``from source`` if it is not installed."""
     return installed("bpe-interop") or "from source"
-
-
-def _version(name: str, known: Facts) -> str | None:
-    version = installed(known.distribution or name)
-    return installed(known.instead) if version is None and known.instead else version
 
 
 def check_installed(name: str) -> None:

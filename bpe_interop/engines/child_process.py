@@ -18,7 +18,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, TypeAlias
 
 from ..errors import BpeInteropError, EngineError
@@ -199,24 +198,20 @@ def work() -> None:
         answers.write(data)
         answers.flush()
 
-    sys.excepthook = lambda *raised: tell("error", _fault(raised))
+    def tell_fault(*raised: Any) -> None:
+        lines = "".join(traceback.format_exception(*raised))
+        tell("error", EngineError(f"the child process failed: {lines}"))
+
+    # The parent raises it: nobody reads the stderr of this process.
+    sys.excepthook = tell_fault
     try:
-        held = pickle.load(requests)(lambda value: tell("said", value))
+        made = pickle.load(requests)(lambda value: tell("said", value))
         tell("answer", None)
-        while (request := _next(requests)) is not None:
-            method, *given = request
-            tell("answer", getattr(held, method)(*given))
+        while True:
+            try:
+                method, *given = pickle.load(requests)
+            except EOFError:
+                return
+            tell("answer", getattr(made, method)(*given))
     except BpeInteropError as error:
         tell("error", error)
-
-
-def _next(requests: Any) -> Any:
-    try:
-        return pickle.load(requests)
-    except EOFError:
-        return None
-
-
-def _fault(raised: tuple[type[BaseException], BaseException, TracebackType | None]) -> EngineError:
-    """An error that the parent raises: nobody reads the stderr of this process."""
-    return EngineError(f"the child process failed: {''.join(traceback.format_exception(*raised))}")

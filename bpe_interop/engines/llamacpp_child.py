@@ -76,7 +76,8 @@ class LoadedVocabulary:
         self._library = library
         self._model = library.llama_model_load_from_file(os.fsencode(path), params)
         if not self._model:
-            raise ValueError(_cause() or "llama.cpp does not load the file")
+            # What it says after its first message is only that it failed.
+            raise ValueError(_messages[0] if _messages else "llama.cpp does not load the file")
         self._vocab = library.llama_model_get_vocab(self._model)
 
     def encode(self, text: str, add_special: bool, parse_special: bool) -> list[int]:
@@ -169,11 +170,6 @@ _ERROR: Final = 4
 """``GGML_LOG_LEVEL_ERROR``."""
 
 _messages: list[str] = []
-
-
-def _cause() -> str:
-    """What the library said first of an error; what follows only says that it failed."""
-    return _messages[0] if _messages else ""
 
 
 def _library() -> Any:

@@ -35,11 +35,7 @@ class MistralEngine(LibraryEngine):
 
 
 def read(files: Files, model: BPEModel | None) -> MistralEngine:
-    """Reads one tekken.json.
-
-    Raises:
-        EngineMissingError, EngineError: as :func:`engines.from_files`.
-    """
+    """Reads one tekken.json; errors as of :func:`engines.from_files`."""
     tekken = library("mistral_common.tokens.tokenizers.tekken", "mistral-common")
     [data] = files.values() if len(files) == 1 else [b""]
     if data.lstrip()[:1] == b"[":

@@ -16,7 +16,6 @@ from ..corpora import (
     TEXT_BYTES,
     CorpusFile,
     CutCorpus,
-    Part,
     check_parts_can_be_read,
     find_files,
     spooled,
@@ -200,8 +199,14 @@ def _manifest(
         job.dtype,
         facts,
         versions_here(job.libraries),
-        tuple(_origin(file, cut_as[number]) for number, file in enumerate(corpus.files)),
-        tuple(_piece(part, run.results[part.number]) for part in corpus.parts),
+        tuple(
+            OriginFile(f.label, whole_name(f), f.kind, f.field, f.name, cut_as[number])
+            for number, f in enumerate(corpus.files)
+        ),
+        tuple(
+            WrittenPart(p.file_number, p.start, p.end, p.size, run.results[p.number])
+            for p in corpus.parts
+        ),
     )
 
 
@@ -386,11 +391,3 @@ def _facts(
         tokenizer.engine,
         {name: hashlib.sha256(data).hexdigest() for name, data in sorted(carried.files.items())},
     )
-
-
-def _origin(file: CorpusFile, identity: str) -> OriginFile:
-    return OriginFile(file.label, whole_name(file), file.kind, file.field, file.name, identity)
-
-
-def _piece(part: Part, encoded: Encoded) -> WrittenPart:
-    return WrittenPart(part.file_number, part.start, part.end, part.size, encoded)

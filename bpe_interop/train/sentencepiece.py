@@ -46,14 +46,16 @@ def learn_with_sentencepiece(texts: Texts, request: Request, tick: Tick) -> Trai
             raise SourceError(
                 f"the option {name} is not passed on to sentencepiece", fix="leave it out"
             )
-    library("sentencepiece", without="the algorithm sentencepiece cannot train")
+    sentencepiece = library("sentencepiece", without="the algorithm sentencepiece cannot train")
     handed = Handed(
         read_texts(texts, LINES, tick), lambda read: tick("reading", read), names_of(texts)
     )
     sentences = _Sentences(handed, request)
     written = io.BytesIO()
     with handed.watched(), guarded("sentencepiece", "to train"):
-        _trainer().train(
+        # It writes nothing to the screen from then on.
+        sentencepiece.set_min_log_level(_QUIET)
+        sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(sentences), model_writer=written, **_settings(request)
         )
     model = by_name("sentencepiece").load({"tokenizer.model": written.getvalue()})
@@ -106,13 +108,6 @@ class _Sentences:
                 f"{self._skipped:,} of {self._count:,} lines are longer than {self._longest:,} "
                 "bytes (max_sentence_length), and sentencepiece did not learn from them"
             )
-
-
-def _trainer() -> Any:
-    """The trainer; its library writes nothing to the screen from then on."""
-    sentencepiece = library("sentencepiece")
-    sentencepiece.set_min_log_level(_QUIET)
-    return sentencepiece.SentencePieceTrainer
 
 
 def _settings(request: Request) -> dict[str, Any]:

@@ -535,12 +535,8 @@ def run_corpus(
     run.results = results
     run.done |= before.keys()
     if not run.interrupted:
-        _check_done(run, corpus)
+        run.check_whole(len(corpus.parts))
+        corpus.check_unchanged()
+        if not any(each.documents for each in run.results.values()):
+            raise no_documents(corpus.files)
     return run
-
-
-def _check_done(run: Run[K], corpus: CutCorpus) -> None:
-    run.check_whole(len(corpus.parts))
-    corpus.check_unchanged()
-    if not any(each.documents for each in run.results.values()):
-        raise no_documents(corpus.files)
