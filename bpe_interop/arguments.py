@@ -23,11 +23,7 @@ def one_or_more(given: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def names(given: Name | Iterable[Name]) -> tuple[Name, ...]:
-    """One name of a file, or several.
-
-    Raises:
-        TypeError: they are bytes.
-    """
+    """One name of a file, or several; TypeError where they are bytes."""
     if isinstance(given, (str, Path)):
         return (given,)
     if isinstance(given, (bytes, bytearray)):
@@ -54,11 +50,7 @@ def several(given: Iterable[T], what: str, instead: str = "give [text]") -> Iter
 
 
 def one_of(value: str, known: Collection[str], parameter: str) -> None:
-    """Checks a word.
-
-    Raises:
-        ArgumentError: it is none of those that are known.
-    """
+    """Checks a word; ArgumentError where it is none of those that are known."""
     if value not in known:
         what = f"{parameter} is one of {', '.join(known)}, not {value!r}"
         raise ArgumentError(what, fix="give one of these")

@@ -109,12 +109,7 @@ def completed(
 ) -> tuple[BPEModel, BPEModel, BPEModel]:
     """A model with what its own files leave unsaid, from all who may say it.
 
-    Args:
-        model: what its own files say.
-        beside: the files beside them, by name.
-        preset: the one that was named.
-        said: what the user says.
-        where: what errors call the source.
+    ``where`` is what errors call the source.
 
     Returns:
         The model with the preset; with the files beside it too; and with what the user says.

@@ -47,11 +47,9 @@ class Part:
 
 
 def cut(files: Sequence[CorpusFile], size: int = PART_BYTES) -> tuple[Part, ...]:
-    """The parts of a corpus in order. No document is in two, and none is left out.
+    """The parts of a corpus in order, each of about ``size`` bytes on disk.
 
-    Args:
-        files: the files of a corpus.
-        size: about how many bytes on disk a part has.
+    No document is in two, and none is left out.
 
     Raises:
         SourceError: a file cannot be opened, or can be read once only (a pipe).

@@ -227,9 +227,6 @@ def _of_dataset(name: str, own_field: str | None, field: str | None) -> Iterator
 def _local_dataset(name: str) -> tuple[Path, str]:
     """Where the files of a data set lie, and what is named inside it (empty: all of it).
 
-    Args:
-        name: ``hf:datasets/org/name[@revision][/PATTERN]``.
-
     Raises:
         SourceError: it is no such name, or the data set is not in the local cache.
         EngineMissingError: huggingface_hub is not installed.
@@ -362,12 +359,8 @@ def select(
 ) -> Iterator[tuple[int, Document]]:
     """The chosen documents in order, each with the number of its file.
 
-    Args:
-        files: the files of a corpus.
-        selection: which of their documents.
-        start: where reading ended before.
-        taken: how many bytes were taken before.
-        ended: called where ``max_bytes`` leaves documents out.
+    ``start`` and ``taken`` say where reading ended before, and after how many bytes; ``ended`` is
+    called where ``max_bytes`` leaves documents out.
 
     Raises:
         The errors of :func:`read_documents`.
@@ -437,11 +430,7 @@ def identity(file: CorpusFile) -> str:
 
 
 def sizes_of(files: Iterable[CorpusFile]) -> list[int | None]:
-    """The bytes of files on the disk; None for a pipe.
-
-    Raises:
-        SourceError: one is not there.
-    """
+    """The bytes of files on the disk; None for a pipe; SourceError where one is not there."""
     sizes = []
     for file in files:
         with naming(file.label):
@@ -454,9 +443,6 @@ def stamp(file: CorpusFile) -> str:
 
     A change in the middle that leaves the size as it was is seen here, and not by
     :func:`identity`; a copy has another stamp.
-
-    Raises:
-        SourceError: it is not there.
     """
     with naming(file.label):
         if isinstance(file.path, RemoteFile):

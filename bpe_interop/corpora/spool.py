@@ -24,13 +24,8 @@ def spooled(
 ) -> Iterator[tuple[CorpusFile, ...]]:
     """The same files, where standard input and pipes are copies beside a target.
 
-    There is room where the target will be, and all workers see it. A copy keeps the name of its
-    source in messages, and is removed when the block ends, in whichever way.
-
-    Args:
-        files: the files of a corpus.
-        target: where the run writes.
-        again: whether a later run shall go on with these files. Copies are not there then.
+    A copy keeps the name of its source in messages, and is removed when the block ends.
+    ``again``: a later run shall go on with these files.
 
     Raises:
         SourceError: a source cannot be read; or it can be read only once, and ``again``.
@@ -43,6 +38,7 @@ def spooled(
     if again:
         identity(once[0])
     copies: dict[object, Path] = {}
+    # There is room where the target will be, and all workers see it.
     with staging_beside(target) as folder:
         for file in once:
             if file.path not in copies:

@@ -150,11 +150,7 @@ class ZstdStream(io.RawIOBase):
 
 
 def skip(stream: BinaryIO, offset: int, label: str) -> None:
-    """Goes from the start of a stream to a byte.
-
-    Raises:
-        SourceError: the stream ends before.
-    """
+    """Goes from the start of a stream to a byte; SourceError where the stream ends before."""
     if stream.seekable():
         left = offset - stream.seek(offset)
     else:

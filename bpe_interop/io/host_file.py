@@ -30,13 +30,7 @@ class ExistingFile:
     state: tuple[int, int]
 
     def append(self, written: Path) -> str:
-        """Copies the rest of the file behind what was written, and compares the two by hash.
-
-        Args:
-            written: what the new file begins with.
-
-        Returns:
-            How many bytes were copied, and their sha256, as a sentence.
+        """Copies the rest of the file behind what was written, and says how much, and its sha256.
 
         Raises:
             TargetError: it cannot be written.

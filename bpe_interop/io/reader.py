@@ -108,10 +108,7 @@ class TokenizerSource(Generic[M_co]):
 def find(path: Path, format: str | None = None, *, alone: bool = False) -> TokenizerSource[None]:
     """Reads the files of the tokenizer at a path: a file, or a directory.
 
-    Args:
-        path: the file or the directory.
-        format: the format that it must be of.
-        alone: do not take what lies beside a file.
+    ``alone``: not what lies beside a file.
 
     Raises:
         SourceError: nothing is there, it cannot be read or recognised, or it could be several
@@ -358,11 +355,7 @@ def read(path: Path) -> bytes:
 
 
 def beginning(path: Path, size: int = 256) -> bytes:
-    """The first bytes of a file.
-
-    Raises:
-        SourceError: the file cannot be read.
-    """
+    """The first bytes of a file; SourceError where the file cannot be read."""
     try:
         if not path.is_file():  # a pipe may never begin
             raise SourceError("this is not a regular file", where=str(path), fix=_COPY)
@@ -375,10 +368,7 @@ def beginning(path: Path, size: int = 256) -> bytes:
 def find_head(file: BinaryIO, name: str, format: str | None = None) -> TokenizerSource[None] | None:
     """The tokenizer in the head of an open file; None where the file is no such one.
 
-    Args:
-        file: opened for reading bytes, at its begin; it need not lie on a disk.
-        name: its name.
-        format: the format that it must be of.
+    ``file`` is at its begin, and need not lie on a disk.
 
     Raises:
         SourceError: the file is of another format than the one that was named.

@@ -78,15 +78,7 @@ def _place_of(target: Path) -> Path:
 
 
 def replace_file(target: Path, data: bytes) -> None:
-    """Writes one file, whole or not at all; what was there is replaced.
-
-    Args:
-        target: the file.
-        data: what it shall hold.
-
-    Raises:
-        TargetError: it cannot be written.
-    """
+    """Writes one file, whole or not at all; TargetError where it cannot be written."""
     with naming_target(target), contextlib.ExitStack() as last:
         staging = last.enter_context(_staging_in(target.parent))
         _write(staging, "file", data)

@@ -53,7 +53,7 @@ def check_token_files(
     """Checks that a folder is as its manifest says, and that a sample is what the texts say.
 
     Args:
-        folder: a folder that :func:`.writing.encode_corpora` wrote.
+        folder: a folder that :func:`.encode_corpora` wrote.
         sample: how many documents are compared with their source; 0 for none.
         seed: draws others.
         tick: is told how many files and documents were looked at.

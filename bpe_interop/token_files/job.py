@@ -189,11 +189,7 @@ def _how(settings: Settings) -> _How:
 def check_skips(
     settings: Settings, count: int, where: str = "", last: Document | None = None
 ) -> None:
-    """Refuses to skip more records than are to be skipped.
-
-    Raises:
-        SourceError: there are more.
-    """
+    """Refuses to skip more records than are to be skipped; SourceError where there are more."""
     if settings.most_skipped is None or count <= settings.most_skipped:
         return
     raise SourceError(
@@ -205,13 +201,9 @@ def check_skips(
 
 
 def rows_of(ids: array[int], ends: Iterable[int], end: int | None, longest: int | None) -> Rows:
-    """The ids of documents, with what ends each, as rows; a document without ids has none.
+    """The ids of documents as rows of at most ``longest``; a document without ids has none.
 
-    Args:
-        ids: of all documents one after the other.
-        ends: where those of each document end.
-        end: the id that ends each document.
-        longest: the most ids of a row.
+    ``ends`` are where those of each document end in ``ids``, ``end`` is an id to put there.
     """
     if end is not None:
         ids, ends = _ended(ids, ends, end)

@@ -99,11 +99,7 @@ def _npy_header(described: str, count: int) -> bytes:
 
 
 def read_numbers(file: BinaryIO, code: str, start: int, count: int) -> array[int]:
-    """Numbers from a byte of a file on.
-
-    Raises:
-        SourceError: the file has not so many.
-    """
+    """Numbers from a byte of a file on; SourceError where the file has not so many."""
     file.seek(start)
     numbers = array(code)
     data = file.read(count * numbers.itemsize)

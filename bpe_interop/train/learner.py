@@ -78,12 +78,9 @@ class Learner:
         least: int = 1,
         tick: Callable[[int], None] = lambda count: None,
     ) -> list[LearnedMerge]:
-        """Merges until so many were made, or no pair occurs ``least`` times any more.
+        """Merges until ``limit`` were made, or no pair occurs ``least`` times any more.
 
-        Args:
-            limit: how many merges, or None for all that there are.
-            least: how often a pair has to occur.
-            tick: called with the number of merges after each.
+        ``tick`` is called with the number of merges after each.
         """
         merges: list[LearnedMerge] = []
         while limit is None or len(merges) < limit:

@@ -105,13 +105,9 @@ def read_texts(
 ) -> Iterator[str]:
     """The texts one after the other, of files as every command reads corpora.
 
-    A file of plain text is one text, or several where it may be cut; a record of JSONL or a row
-    of Parquet is a text. Line ends stay as they are.
-
-    Args:
-        texts: what is given; a ``Path`` stands for what :func:`.corpora.find_files` says.
-        cut: where plain text may be cut.
-        tick: is told ``"files"``: how many bytes of files on disk were read.
+    A file of plain text is one text, or several where it may be ``cut``; a record of JSONL or a row
+    of Parquet is a text. Line ends stay as they are. ``tick`` is told ``"files"``, and how many
+    bytes of files on disk were read.
 
     Raises:
         SourceError, EngineMissingError: as :func:`.corpora.find_files` and

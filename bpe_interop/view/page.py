@@ -122,9 +122,8 @@ def twins(panel: Panel) -> str:
 def where(panel: Panel, names: Sequence[str]) -> str:
     """For each token the numbers of the panels that it differs in, as runs; empty without any.
 
-    A run is ``0,2*COUNT``; a token that differs in none has nothing before ``*``.
-
-    The panel is that of the first tokenizer, ``names`` are the labels of all.
+    A run is ``0,2*COUNT``; a token that differs in none has nothing before ``*``. The panel is that
+    of the first tokenizer, ``names`` are the labels of all.
     """
     differing: list[str] = []
     for tile in _tiles(panel.lines):

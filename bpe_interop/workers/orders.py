@@ -78,11 +78,9 @@ class Job(Protocol[I_contra, R_co]):
         ...
 
     def build(self, files: Sequence[Files], isolate: bool) -> Work[I_contra, R_co]:
-        """The job made ready in this process.
+        """The job made ready in this process, with the files of each of the tokenizers.
 
-        Args:
-            files: of each of the tokenizers.
-            isolate: run engines in a child process, which a text may kill.
+        ``isolate``: engines run in a child process, which a text may kill.
         """
         ...
 
@@ -178,12 +176,7 @@ def carry(
 ) -> Carried:
     """A tokenizer made ready to travel.
 
-    Args:
-        label: what people call it.
-        format: the name of its format.
-        files: names to contents.
-        preset: the preset that says what the files do not, a name or a file.
-        beside: the files beside them in a model's directory.
+    ``preset`` is a name or a file; ``beside`` are the other files of a model's directory.
     """
     files = {**(beside or {}), **files}
     return Carried(Ticket(label, format, sha256_of(files), carried_preset(preset)), files)

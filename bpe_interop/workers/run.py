@@ -283,6 +283,8 @@ class _Runner(Generic[R]):
 
     def _room(self) -> int:
         """How many parts may be given out."""
+        # As many as there are slots: the clock of each runs from the time that it is worked on, and
+        # no more are read than are worked on.
         slots = self._workers.slots(self._avoid)
         late = sum(flight.late for flight in self._flying.values())
         # Where all that were given out are late, one more: the executor may have another process.
@@ -433,11 +435,9 @@ def run_parts(
 ) -> Run[R]:
     """Does a job with each part.
 
-    No more parts are given out than there are slots, so that the clock of each runs from the time
-    that it is worked on, and no more are read than are worked on. A part whose worker is lost, or
-    does not answer within the limit, is given out once more; whichever answers first counts, and
-    the other answer is passed over. Interrupted with Ctrl-C, it stops the workers and returns what
-    was done.
+    A part whose worker is lost, or does not answer within ``limit`` seconds, is given out once
+    more; whichever answers first counts. Interrupted with Ctrl-C, it stops the workers and returns
+    what was done.
 
     Args:
         job: what is done with each part.
@@ -494,17 +494,13 @@ def run_corpus(
         carried: the tokenizers, with their files.
         corpus: the parts.
         workers: who works.
-        state: a file in which it is kept what is done; None where nothing is.
+        state: a file in which it is kept what is done.
         about: what the run does, as :func:`.state.keeping` takes it.
         kind: the dataclass that a result is.
         limit: seconds after which a part is given out once more.
         tick: is told how far it is, and what became of the last part.
         is_there: whether what a run before did is still there.
         fresh: begin again where the state is of another run.
-
-    Returns:
-        What became of all parts, those that were done before too; of fewer where it was
-        interrupted.
 
     Raises:
         SourceError: a file changed meanwhile, there are no documents, or the state is of another

@@ -67,11 +67,7 @@ class State(Generic[R]):
         self._committed = self._took = 0.0
 
     def add(self, number: int, result: R) -> None:
-        """Keeps the result of a part, a dataclass.
-
-        Raises:
-            TargetError: it cannot be written.
-        """
+        """Keeps the result of a part, a dataclass; TargetError where it cannot be written."""
         self._insert(number, result)
 
     def replace(self, number: int, result: R) -> None:
@@ -233,8 +229,7 @@ def keeping(
 
     Args:
         path: the file.
-        about: what the run does, as JSON: tokenizers, versions, settings, and ``parts``: how the
-            corpus is cut.
+        about: tokenizers, versions, settings, and how the corpus is cut (``parts``), as JSON.
         files: the files of a corpus.
         kind: the dataclass that a result is.
         fresh: begin again where the state is of another run.
