@@ -44,8 +44,8 @@ class Encoding(Tokenizer):
     ) -> None:
         if explicit_n_vocab:
             _check_size(mergeable_ranks, special_tokens, explicit_n_vocab)
-        model = _read(name, pat_str, mergeable_ranks, special_tokens)
-        super().__init__(model)
+        ordered = dict(sorted(mergeable_ranks.items(), key=lambda item: item[1]))
+        super().__init__(stated(name, pat_str, write_ranks(ordered), special_tokens))
         self.pretokenize("")  # a pattern that cannot be run is told of now
 
     def __repr__(self) -> str:
@@ -82,16 +82,9 @@ def _check_size(ranks: Mapping[bytes, int], special: Mapping[str, int], stated: 
         )
 
 
-def _read(
-    name: str, pattern: str, ranks: Mapping[bytes, int], special: Mapping[str, int]
-) -> BPEModel:
-    ordered = dict(sorted(ranks.items(), key=lambda item: item[1]))
-    return stated(name, pattern, write_ranks(ordered), special)
-
-
 def stated(name: str, pattern: str, ranks: bytes, special: Mapping[str, int]) -> BPEModel:
     """The model of the lines of a rank file and what they do not say."""
-    stated = {"name": name, "pat_str": pattern, "special_tokens": dict(special)}
-    sidecar = json.dumps(stated).encode("utf-8")
+    facts = {"name": name, "pat_str": pattern, "special_tokens": dict(special)}
+    sidecar = json.dumps(facts).encode("utf-8")
     file = "mergeable_ranks"
     return by_name("tiktoken").load({file: ranks, f"{file}.json": sidecar})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..engines import constructors, registry
 from ..engines.tiktoken import cached
@@ -16,9 +16,6 @@ from ..presets import PRESETS, fill
 from ..presets.openai import ADDRESSES, meant
 from ..presets.openai import ENCODINGS as PUBLISHED
 from .core import Encoding, stated
-
-if TYPE_CHECKING:
-    from typing import TypeGuard
 
 __all__ = ["ENCODINGS", "ENCODING_CONSTRUCTORS", "get_encoding", "list_encoding_names"]
 
@@ -124,14 +121,16 @@ def _model_of(name: str) -> BPEModel:
 def _files_at_hand(name: str) -> Files | None:
     """The first set of files that is this encoding's vocabulary and is in tiktoken's cache."""
     for hashes in PRESETS[name].files:
-        files = {ADDRESSES.get(sha, ""): cached(ADDRESSES.get(sha, ""), sha) for sha in hashes}
-        if _all_there(files):
-            return {address.rpartition("/")[2]: data for address, data in files.items()}
+        files: dict[str, bytes] = {}
+        for sha256 in hashes:
+            address = ADDRESSES.get(sha256, "")
+            data = cached(address, sha256)
+            if data is None:
+                break
+            files[address.rpartition("/")[2]] = data
+        else:
+            return files
     return None
-
-
-def _all_there(files: Mapping[str, bytes | None]) -> TypeGuard[Mapping[str, bytes]]:
-    return None not in files.values()
 
 
 def _published(name: str, files: Files) -> BPEModel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import os
 import platform
 import socket
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
+from ..engines.library import installed
 from ..errors import BpeInteropError
 from ..formats import Files
 from .orders import FailedPart, Finished, Job, Missing, Order, OtherVersions, Reply, Stopped, Work
@@ -46,12 +46,8 @@ def versions_here(libraries: Iterable[str]) -> dict[str, str]:
     return versions
 
 
-@cache
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+_version = cache(installed)
+"""Asked for every part, and it looks through files."""
 
 
 def name_of_worker() -> str:
