@@ -1,4 +1,4 @@
-"""``python -m trust``: one command for each long test."""
+"""``python -m trust``: one command for each long test, and for each table that is measured."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from .commands import commands
 from .conversions import conversions
 from .encoders.command import encoders
 from .faults import faults
+from .gguf import gguf
 from .guided import guided
 from .kernel.command import kernel
 from .kills import kills
+from .matrix import matrix
 from .mutations import mutations
 from .page import state
 from .patterns import patterns
@@ -46,12 +48,13 @@ COMMANDS: tuple[click.Command, ...] = (
 def main() -> None:
     """Test for long what the library promises; exit with 1 where a promise did not hold.
 
-    Each command prints its table, and with ``--write docs/trust.md`` puts it into the page,
-    between the marks that have its name.
+    Each of these prints its table, and with ``--write docs/trust.md`` puts it into the page,
+    between the marks that have its name. `matrix` makes README's table of conversions, `gguf`
+    the tables of docs/gguf.md.
     """
 
 
-for command in COMMANDS:
+for command in (*COMMANDS, matrix, gguf):
     main.add_command(command)
 
 

@@ -29,7 +29,6 @@ from bpe_interop.errors import (
     UnstatedError,
 )
 from bpe_interop.formats import all_formats
-from bpe_interop.loss import Loss
 from bpe_interop.model import BPEModel
 from bpe_interop.presets import PRESETS, candidates
 from bpe_interop.sources import load_source
@@ -111,7 +110,7 @@ def _converted(source: Path, target: str, preset: str) -> Outcome:
                     said=said,
                 )
             except LossyConversionError as error:
-                named = {loss.field for loss in error.losses if isinstance(loss, Loss)}
+                named = {loss.field for loss in error.losses}
                 if named <= {*dropped}:
                     return Outcome(str(source), target, preset, dropped, f"FAULT again: {error}")
                 dropped = tuple(sorted({*dropped, *named}))

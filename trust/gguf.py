@@ -1,22 +1,16 @@
-"""GGUF measured: ``python -m trust.gguf`` writes the tables of ``docs/gguf.md``.
+"""GGUF measured: ``python -m trust gguf`` writes the tables of ``docs/gguf.md``.
 
-It needs the real tokenizers and corpora in ``BPE_INTEROP_DATA``, and the extras ``llamacpp`` and
-``mistral``. The ids come from llama.cpp itself: each tokenizer is written as a GGUF file under the
-name that llama.cpp's converter gives it, and run.
-
-Arguments name the tables to make anew: ``names``, ``costs``, ``agreement``, ``characters``; without
-any, all. Each replaces the one between its marks in the page. ``agreement=NAME`` makes one row of
-that table anew and keeps the others.
+The ids come from llama.cpp itself: each tokenizer is written as a GGUF file under the name that
+llama.cpp's converter gives it, and run.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,14 +33,16 @@ from bpe_interop.formats.gguf.splitters import (
     OverCharacters,
 )
 from bpe_interop.formats.gguf.write import dump, kept_of, under_name
-from bpe_interop.loss import Loss
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.steps import ByteTokens, Fuse, Replace
 from fixtures.newer_code_points import has_newer
 
+from .gguf_files import families, published, tekken
+
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "gguf.md"
-CODE_POINTS = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+SCALARS = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
+"""Every code point but surrogates."""
 _TOGETHER = 32
 """So many code points stand in one text, with letters between them; one that differs is found."""
 
@@ -75,14 +71,6 @@ REAL = (
     Real("Mistral-v1 .model", "mistral-v1/tokenizer.model", "default"),
 )
 MEASURED = REAL[:5]
-
-
-def tekken() -> Path:
-    """The file that the wheel of mistral-common brings."""
-    found = importlib.util.find_spec("mistral_common")
-    if found is None or found.origin is None:
-        raise SystemExit("install mistral-common")
-    return Path(found.origin).parent / "data" / "tekken_240911.json"
 
 
 def path_of(real: Real, data: Path) -> Path:
@@ -127,8 +115,7 @@ def written(path: Path) -> str:
         try:
             done = convert(path, Path(folder, "out.gguf"))
         except LossyConversionError as error:
-            losses = [loss for loss in error.losses if isinstance(loss, Loss)]
-            return f"refused: {', '.join(sorted({loss.field for loss in losses}))}"
+            return f"refused: {', '.join(sorted({loss.field for loss in error.losses}))}"
     if done.report is None:
         raise AssertionError("a conversion that is verified has a verdict")
     return done.report.verdict
@@ -146,8 +133,8 @@ def texts_of(model: BPEModel, data: Path) -> Iterator[tuple[str, list[str]]]:
     yield "token texts", tokens
     lines = [line for _, each in languages(data) for line in each]
     yield "lines of UDHR", list(dict.fromkeys(lines))
-    points = [CODE_POINTS[at : at + _TOGETHER] for at in range(0, len(CODE_POINTS), _TOGETHER)]
-    yield "code points", ["".join(f"a{chr(code)}b1 " for code in part) for part in points]
+    points = [SCALARS[at : at + _TOGETHER] for at in range(0, len(SCALARS), _TOGETHER)]
+    yield "code points", ["".join(f"a{character}b1 " for character in part) for part in points]
 
 
 def agreement(data: Path, asked: str = "") -> str:
@@ -220,7 +207,7 @@ def compared(encoder: Encoder, engine: LlamaCppEngine, kind: str, texts: list[st
     known = [text for text in texts if not has_newer(text)]
     count = len(known)
     if kind == "code points":
-        count = len(CODE_POINTS) - sum(has_newer(chr(code)) for code in CODE_POINTS)
+        count = len(SCALARS) - sum(map(has_newer, SCALARS))
         cut = ["".join(part for part in _parts(text)) for text in texts]
         known = [text for text in cut if text]
     other = [
@@ -274,35 +261,25 @@ TABLES: dict[str, Callable[..., str]] = {
     "costs": costs,
     "agreement": agreement,
     "characters": characters,
+    "published": published,
+    "families": families,
 }
 
 
-@click.command(help=__doc__)
-@click.argument("asked", nargs=-1, metavar="[TABLE[=ROW]]...")
-def main(asked: tuple[str, ...]) -> None:
-    """Makes the tables anew that the arguments name, and writes them into the page."""
-    data = Path(os.environ["BPE_INTEROP_DATA"])
-    for table, row in tables_asked(asked, TABLES):
-        put_into_page(table, TABLES[table](data, row) if row else TABLES[table](data))
+@click.command("gguf")
+@click.argument("asked", nargs=-1, metavar="[TABLE[=NAME]]...")
+def gguf(asked: tuple[str, ...]) -> None:
+    """Write the tables of docs/gguf.md, or those that are named, into the page.
 
-
-def tables_asked(asked: Sequence[str], tables: Collection[str]) -> list[tuple[str, str]]:
-    """Each table that arguments name, with its row where one is named; all without arguments.
-
-    Raises:
-        click.BadParameter: there is no such table.
+    agreement=NAME makes one row of that table again; families=NAME prints the rows of the
+    tokenizers whose path has the name. Needs the files in BPE_INTEROP_DATA, and the extras
+    `llamacpp` and `mistral`.
     """
-    pairs = [(table, row) for table, _, row in (each.partition("=") for each in asked or tables)]
-    for table, _ in pairs:
-        if table not in tables:
-            raise click.BadParameter(f"{table!r} is none of {', '.join(tables)}")
-    return pairs
-
-
-def put_into_page(table: str, made: str) -> None:
-    """Replaces what stands between the marks of a table."""
-    PAGE.write_text(replaced(PAGE.read_text("utf-8"), table, f"\n{made}\n"), "utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    data = Path(os.environ["BPE_INTEROP_DATA"])
+    for each in asked or TABLES:
+        table, _, name = each.partition("=")
+        if table not in TABLES:
+            raise click.BadParameter(f"{table!r} is none of {', '.join(TABLES)}")
+        made = TABLES[table](data, name) if name else TABLES[table](data)
+        if not name or table == "agreement":
+            PAGE.write_text(replaced(PAGE.read_text("utf-8"), table, f"\n{made}\n"), "utf-8")

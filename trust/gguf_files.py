@@ -1,15 +1,12 @@
-"""Files converted to GGUF and from it: ``python -m trust.gguf_files`` writes two tables.
+"""Files converted to GGUF and from it: ``published`` and ``families`` in ``docs/gguf.md``.
 
-All runs are those of the command line, each in a process of its own. Arguments name the tables of
-``docs/gguf.md`` to make anew: ``published`` (llama.cpp's own vocabularies and their vectors, to
-another format and back), ``families`` (every tokenizer there is in ``BPE_INTEROP_DATA``, to GGUF
-and back); without any, both. ``families=NAME`` runs those whose path has the name, and prints.
+All runs are those of the command line, each in a process of its own.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -18,14 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
 import sentencepiece
 from tokenizers import Tokenizer
 
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.sources import load_source
-from trust.gguf import put_into_page, tables_asked, tekken
 
 _SEPARATOR = "\n__ggml_vocab_test__\n"
 """Between the texts of a file of vectors, as llama.cpp's ``test-tokenizer-0`` reads it."""
@@ -67,6 +62,14 @@ def converted(source: Path, target: Path, *options: str) -> Converted:
         fields = {str(loss["field"]) for loss in answer["refused"]}
         return Converted("", tuple(sorted(fields)))
     return Converted(str(answer["verdict"]["outcome"]))
+
+
+def tekken() -> Path:
+    """The file that the wheel of mistral-common brings."""
+    found = importlib.util.find_spec("mistral_common")
+    if found is None or found.origin is None:
+        raise SystemExit("install mistral-common")
+    return Path(found.origin).parent / "data" / "tekken_240911.json"
 
 
 def vectors(file: Path) -> list[tuple[str, list[int]]]:
@@ -161,7 +164,10 @@ def sources(data: Path) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
 
 
 def families(data: Path, asked: str = "") -> str:
-    """Every tokenizer to GGUF, and what was written back to where it came from."""
+    """Every tokenizer to GGUF, and what was written back to where it came from.
+
+    Of those whose path has a text that is asked for, it is only printed on the way.
+    """
     rows = ["| source | to GGUF | what it cannot hold | back |", "|---|---|---|---|"]
     for name, file, options in sources(data):
         if asked and asked not in name:
@@ -178,22 +184,3 @@ def families(data: Path, asked: str = "") -> str:
         rows.append(f"| {name} | {done.outcome or 'refused'} | {why or '-'} | {again} |")
         print(rows[-1], file=sys.stderr, flush=True)
     return "\n".join(rows)
-
-
-TABLES: dict[str, Callable[..., str]] = {"published": published, "families": families}
-
-
-@click.command(help=__doc__)
-@click.argument("asked", nargs=-1, metavar="[TABLE | families=NAME]...")
-def main(asked: tuple[str, ...]) -> None:
-    """Makes the tables anew that the arguments name, and writes them into the page."""
-    data = Path(os.environ["BPE_INTEROP_DATA"])
-    for table, name in tables_asked(asked, TABLES):
-        if name:
-            families(data, name)
-        else:
-            put_into_page(table, TABLES[table](data))
-
-
-if __name__ == "__main__":
-    main()

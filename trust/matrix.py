@@ -1,8 +1,7 @@
 """The matrix of real tokenizers and formats: proved, tested, or refused and why.
 
-``python -m trust.matrix`` prints it for the tokenizers in ``BPE_INTEROP_DATA``. Each cell
-that is not refused is a conversion that was written, read back, run in the target's own engine,
-and proved equal, or only tested.
+Each cell that is not refused is a conversion that was written, read back, run in the target's own
+engine, and proved equal, or only tested.
 """
 
 from __future__ import annotations
@@ -12,13 +11,14 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from bpe_interop.convert import convert
 from bpe_interop.errors import LossyConversionError, UnstatedError
 from bpe_interop.formats import by_name
 from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.gate import admit
 from bpe_interop.io.reader import TokenizerSource
-from bpe_interop.loss import Loss
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 
@@ -78,7 +78,7 @@ def refusal(trip: RoundTrip) -> str:
     try:
         admit(trip)
     except LossyConversionError as error:
-        return ", ".join(sorted({loss.field for loss in error.losses if isinstance(loss, Loss)}))
+        return ", ".join(sorted({loss.field for loss in error.losses}))
     except UnstatedError:
         return "not stated"
     return ""
@@ -105,14 +105,11 @@ def row(real: Real, data: Path) -> str:
     return f"| {real.name} | " + " | ".join(cell(real, model, to, data) for to in FORMATS) + " |"
 
 
-def main() -> None:
-    """Prints the matrix in Markdown."""
+@click.command("matrix")
+def matrix() -> None:
+    """Print the table of conversions in README.md, made of the files in BPE_INTEROP_DATA."""
     data = Path(os.environ["BPE_INTEROP_DATA"])
-    print("| source | " + " | ".join(FORMATS) + " |")
-    print("|---" * (len(FORMATS) + 1) + "|")
+    click.echo("| source | " + " | ".join(FORMATS) + " |")
+    click.echo("|---" * (len(FORMATS) + 1) + "|")
     for real in REAL:
-        print(row(real, data), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+        click.echo(row(real, data))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from ..errors import LossyConversionError
 from ..formats import Format
 from ..io.names import spelled
-from ..loss import Loss
 from .screen import as_json, lines
 from .terminal import say_line
 
@@ -36,11 +35,7 @@ def refusals(
     except LossyConversionError as error:
         measured = costs()
         if json_output:
-            refused = [
-                {**asdict(loss), "code": loss.code}
-                for loss in error.losses
-                if isinstance(loss, Loss)
-            ]
+            refused = [{**asdict(loss), "code": loss.code} for loss in error.losses]
             names = {"source": spelled(source), "target": spelled(str(target))}
             told = {**names, "refused": refused}
             if measured:

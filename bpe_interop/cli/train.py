@@ -18,7 +18,6 @@ from ..formats import check_name
 from ..gate import describe, refuse, renamed
 from ..io.names import spelled
 from ..io.target import Target, check_target, keep_apart
-from ..loss import Loss
 from ..model import BPEModel, PairList, show
 from ..statement import Statement, restated
 from ..tokenizer import Tokenizer
@@ -188,7 +187,7 @@ def _another_algorithm() -> Iterator[None]:
     try:
         yield
     except LossyConversionError as error:
-        if any(isinstance(loss, Loss) and loss.field == "alphabet" for loss in error.losses):
+        if any(loss.field == "alphabet" for loss in error.losses):
             error.fix = (
                 "train for a format of bytes, such as --to hf, or learn from characters: "
                 "--algorithm sentencepiece"

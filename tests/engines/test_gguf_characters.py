@@ -181,7 +181,7 @@ def test_words_are_refused_and_llama_cpp_shows_why() -> None:
 
 
 def test_all_of_the_declaration(data: Data) -> None:
-    """A seeded part; ``python -m trust.gguf characters`` runs all, and every code point."""
+    """A seeded part; ``python -m trust gguf characters`` runs all, and every code point."""
     text = (data / "corpora/udhr/udhr_all.txt").read_text("utf-8")
     lines = random.Random(3).sample(text.splitlines(), 300)
     file = over_characters("gemma4")

@@ -1,6 +1,6 @@
 """llama.cpp's own vocabularies as another format and back: its vectors hold in every engine.
 
-``python -m trust.gguf_files published`` does it with all of them, by the command line.
+``python -m trust gguf published`` does it with all of them, by the command line.
 """
 
 from __future__ import annotations

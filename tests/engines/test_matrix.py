@@ -27,7 +27,7 @@ def cells(real: Real) -> dict[str, str]:
 
 
 SAME = {"o200k_base", "o200k_harmony", "Qwen rank file", "Llama-3 rank file", "p50k_edit"}
-"""Tokens and merges of another row: only the whole sweep, and ``trust.matrix``, run these."""
+"""Tokens and merges of another row: only the whole sweep and ``trust matrix`` run these."""
 
 ROWS = [real for real in REAL if WHOLE_SWEEP or real.name not in SAME]
 
