@@ -38,7 +38,6 @@ from .steps import Pattern, Split
 from .text.patterns import parse
 from .text.visible import LabelledLine, as_text
 from .theory.automata import first_difference
-from .ticks import begin
 from .usage_notes import stale_template, usage_notes
 
 if TYPE_CHECKING:
@@ -356,35 +355,22 @@ def _verified(
     tick: Callable[[int], None],
 ) -> Written:
     """Compares in engines and proves, while the files stand beside their target."""
-    from .compare.conversion import EngineProcesses, check_source, check_written, compare_written
-    from .compare.sides import Own, as_run_by
+    from .compare.conversion import EngineProcesses, verify_written
 
-    model, row = trip.model, trip.format
-    with EngineProcesses(model, row, alone=bool(trip.alone)) as processes:
+    with EngineProcesses(trip.model, trip.format, alone=bool(trip.alone)) as processes:
         losses, again = _admitted(source, trip, how)
         with staged(target.place, trip.files, force=how.force) as staging:
-            own, checks = Own(model), []
-            if all(loss.grade == "metadata" for loss in losses):
-                processes.begin(trip.files, own, staging)
-            if source is not None:
-                alone = source.alone
-                if alone is None or alone.pretokenizer is None:
-                    alone = source.model
-                alone = as_run_by(source.format.engine, alone)
-                read = own if alone is model else Own(alone)
-                checks = [*check_source(source, read, tick)]
-            checks += check_written(trip, again, losses, staging, tick, own, processes)
-            begin(tick, "proving")
-            # The files of both were run above, so the report needs none of them.
-            label = "what was learned" if source is None else source.label
-            read_as = row if source is None else source.format
             name = spelled(str(target.place))
-            report = compare_written(
-                TokenizerSource(label, read_as, {}, model),
-                TokenizerSource(name, row, {}, again),
+            report = verify_written(
+                source,
+                trip,
+                again,
                 losses,
-                checks,
-                by_user,
+                staging,
+                processes,
+                name=name,
+                by_user=by_user,
+                tick=tick,
             )
             notes = _put_into(how.base, trip.files, staging)
     return Written(trip.files, again, losses, notes, report)

@@ -7,7 +7,7 @@ nothing but what pytest has imported anyway; the rest is imported when a tokeniz
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import pytest
 
@@ -58,31 +58,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def tokenizer_parity(pytestconfig: pytest.Config) -> Parity:
     """Asserts that two tokenizers give the same ids, as the ini file's settings say."""
-    usual_scope = cast("Scope", _setting(pytestconfig, "tokenizer_parity_scope", _SCOPES))
-    usual = cast(Required, _setting(pytestconfig, "tokenizer_parity_require", _REQUIRED))
+    scope = _setting(pytestconfig, "tokenizer_parity_scope", _SCOPES)
+    require = _setting(pytestconfig, "tokenizer_parity_require", _REQUIRED)
+    usual = {"scope": scope, "require": require}
 
     def assert_usual_parity(
-        a: object,
-        b: object,
-        texts: Iterable[str] | None = None,
-        *,
-        scope: Scope | None = None,
-        require: Required | None = None,
-        metadata: bool = False,
-        preset_a: str | None = None,
-        preset_b: str | None = None,
+        a: object, b: object, texts: Iterable[str] | None = None, **given: Any
     ) -> Report:
         __tracebackhide__ = True
-        return assert_parity(
-            a,
-            b,
-            texts,
-            scope=scope or usual_scope,
-            require=require or usual,
-            metadata=metadata,
-            preset_a=preset_a,
-            preset_b=preset_b,
-        )
+        said = {name: value for name, value in given.items() if value is not None}
+        return assert_parity(a, b, texts, **(usual | said))
 
     return assert_usual_parity
 

@@ -96,7 +96,7 @@ def load_source(
         model=presets.fill_template(model),
         says_template=loaded.model.sequence_template is not None,
         alone=None if known is alone else alone,
-        by_user=statement.filled(known, model),
+        by_user=statement.fields_filled(known, model),
     )
 
 
@@ -120,7 +120,7 @@ def completed(
     """
     alone = presets.fill(model, preset, where)
     known = companions.completed(alone, beside)
-    return alone, known, statement.supplied(known, said.over(preset))
+    return alone, known, statement.with_gaps_filled(known, said.over(preset))
 
 
 def readings(

@@ -98,7 +98,7 @@ NOTHING = Statement()
 """What a user says who says nothing."""
 
 
-def supplied(model: BPEModel, statement: Statement) -> BPEModel:
+def with_gaps_filled(model: BPEModel, statement: Statement) -> BPEModel:
     """The model with its gaps filled.
 
     Raises:
@@ -109,7 +109,7 @@ def supplied(model: BPEModel, statement: Statement) -> BPEModel:
         holder = next((t.text for t in model.added or () if role in t.roles), text)
         if holder != text:
             raise _contradiction(model, f"the {role} token is {show(holder)}", show(text))
-    whole = restated(model, statement)
+    whole = as_stated(model, statement)
     if model.normalizer != whole.normalizer and not _leaves_normalizer_open(model):
         raise _contradiction(
             model, "its normalizer is another one", f"--normalizer {statement.normalizer}"
@@ -125,7 +125,7 @@ def supplied(model: BPEModel, statement: Statement) -> BPEModel:
     return whole
 
 
-def filled(before: BPEModel, after: BPEModel) -> tuple[str, ...]:
+def fields_filled(before: BPEModel, after: BPEModel) -> tuple[str, ...]:
     """The fields of a model that were not stated before, or whose roles are others now."""
     return tuple(
         name
@@ -135,7 +135,7 @@ def filled(before: BPEModel, after: BPEModel) -> tuple[str, ...]:
     )
 
 
-def restated(model: BPEModel, statement: Statement) -> BPEModel:
+def as_stated(model: BPEModel, statement: Statement) -> BPEModel:
     """The model with what the statement says, whatever it was before.
 
     Raises:

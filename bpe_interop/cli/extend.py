@@ -17,7 +17,7 @@ from ..io.reader import TokenizerSource, read
 from ..io.target import Target, check_target, is_file_target, keep_apart
 from ..model import AddedToken, BPEModel, show
 from ..sources import SourceOptions, load_source, read_with
-from ..statement import Statement, restated
+from ..statement import Statement, as_stated
 from ..strict_json import parse
 from .manual import DECIDING, command
 from .options import (
@@ -148,7 +148,7 @@ def extend_command(
         flags=wanted.flags,
         names=_names(asked.rename),
     )
-    model = restated(model, replace(said, roles={}))
+    model = as_stated(model, replace(said, roles={}))
     changes = _surgery(loaded, model, asked.config, asked.multiple_of)
     with refusals(source, target, json_output=json_output), progress("checking") as tick:
         how = Writing(asked.drop, asked.force, not asked.no_verify)

@@ -19,7 +19,7 @@ from ..gate import describe, refuse, renamed
 from ..io.names import spelled
 from ..io.target import Target, check_target, keep_apart
 from ..model import BPEModel, PairList, show
-from ..statement import Statement, restated
+from ..statement import Statement, as_stated
 from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained
 from ..train.training import Algorithm, Option, Tick, made_by_trainer
@@ -164,11 +164,11 @@ def train_command(
     if request.algorithm == "tutorial":
         # What the format cannot hold should not come out after minutes of training.
         with _another_algorithm():
-            refuse(restated(untrained(request), said), row, writing.drop)
+            refuse(as_stated(untrained(request), said), row, writing.drop)
     size = sum(path.stat().st_size for path in read if path.is_file())
     with _progress(request, size) as tick:
         done = learn(list(map(Path, files)), request, tick)
-    done = replace(done, model=restated(done.model, said))
+    done = replace(done, model=as_stated(done.model, said))
     model = renamed(done.model, place.stem) if place.stem else done.model
     how = Writing(writing.drop, writing.force, not writing.no_verify)
     with progress("checking") as tick:

@@ -46,6 +46,7 @@ from .sides import (
     Mode,
     Own,
     Side,
+    as_run_by,
     decode,
     decoding,
     encode_all,
@@ -194,6 +195,7 @@ class EngineProcesses:
 
     def __init__(self, model: BPEModel, row: Format, *, alone: bool) -> None:
         self._model, self._row = model, row
+        self.begun = False
         self.engine: EngineProcess | None = None
         self.served: EngineProcess | None = None
         if not worth_processes(model) or model.pretokenizer is None:
@@ -214,7 +216,7 @@ class EngineProcesses:
 
     def begin(self, files: Files, own: Own, stage: Path) -> None:
         """Has both compare what was written with what our encoder gives."""
-        row, model = self._row, self._model
+        row, model, self.begun = self._row, self._model, True
         for name, child, texts in (
             (row.engine, self.engine, _texts(model)),
             (row.served, self.served, _few(model)),
@@ -228,20 +230,73 @@ class EngineProcesses:
             child.ask(expected(own, texts, _modes(name, model)))
 
 
+def verify_written(
+    source: TokenizerSource[BPEModel] | None,
+    trip: RoundTrip,
+    again: BPEModel,
+    losses: tuple[Loss, ...],
+    staging: Path,
+    processes: EngineProcesses,
+    *,
+    name: str,
+    by_user: tuple[str, ...],
+    tick: Callable[[int], None],
+) -> Report:
+    """Runs source and target in their own engines, proves, and reports.
+
+    Args:
+        source: what was converted; None where the model was learned.
+        trip: the model in the target's format, and back.
+        again: what reading the files gives, with what presets know of them.
+        losses: what the gate let pass.
+        staging: the folder where the files stand.
+        processes: the engines that may work beside this process.
+        name: what the report calls the target.
+        by_user: the fields of the source that the user filled.
+        tick: called with the number of texts compared since the last call.
+
+    Raises:
+        CheckFailedError, LossyConversionError, EngineMissingError, EngineError: as
+            :func:`check_written` and :func:`check_source`.
+    """
+    model, row = trip.model, trip.format
+    own, checks = Own(model), list[Check]()
+    if all(loss.grade == "metadata" for loss in losses):
+        processes.begin(trip.files, own, staging)
+    if source is not None:
+        # Its engine gets its own files, without what stands beside them.
+        alone = source.alone
+        if alone is None or alone.pretokenizer is None:
+            alone = source.model
+        alone = as_run_by(source.format.engine, alone)
+        checks += check_source(source, own if alone is model else Own(alone), tick)
+    checks += check_written(trip, again, losses, staging, tick, own, processes)
+    begin(tick, "proving")
+    # The files of both were run above, so the report needs none of them.
+    label, read_as = ("what was learned", row) if source is None else (source.label, source.format)
+    return compare_written(
+        TokenizerSource(label, read_as, {}, model),
+        TokenizerSource(name, row, {}, again),
+        losses,
+        checks,
+        by_user,
+    )
+
+
 def check_written(
     trip: RoundTrip,
     again: BPEModel,
     losses: tuple[Loss, ...],
     stage: Path,
-    tick: Callable[[int], None] = lambda count: None,
-    own: Own | None = None,
-    processes: EngineProcesses | None = None,
+    tick: Callable[[int], None],
+    own: Own,
+    processes: EngineProcesses,
 ) -> tuple[Check, ...]:
     """Compares written files with their source, in the target's own engine.
 
     Where a library serves a directory of the format as a whole, and is installed, that is run too.
     ``again`` is what reading the files in the folder ``stage`` gives, ``losses`` what the gate let
-    pass, ``own`` our encoder of the source, where there is one already.
+    pass, ``own`` our encoder of the source.
 
     Raises:
         CheckFailedError: the files give other ids or texts.
@@ -262,8 +317,8 @@ def check_written(
             normalizer=again.normalizer or (),
             added=again.added or (),
         )
-    if own is None or held is not model:
-        own, processes = Own(held), None
+    if held is not model:
+        own = Own(held)  # and no process was begun
     checks = [*_own_engine(row, trip.files, own, again, tick, processes)]
     if row.served and trip.alone:
         why = f"{row.served} serves directories, and this is one file"
@@ -288,11 +343,11 @@ def _own_engine(
     own: Own,
     again: BPEModel,
     tick: Callable[[int], None],
-    processes: EngineProcesses | None,
+    processes: EngineProcesses,
 ) -> tuple[Check, ...]:
     held = own.model
     texts = _texts(held)
-    if processes is not None and processes.engine is not None:
+    if processes.begun and processes.engine is not None:
         agreed = _agreed(row.engine, processes.engine, held, texts, tick)
         if agreed is not None:
             return (agreed,)
@@ -323,9 +378,7 @@ def _agreed(
 
 
 def check_source(
-    source: TokenizerSource[BPEModel],
-    own: Own,
-    tick: Callable[[int], None] = lambda count: None,
+    source: TokenizerSource[BPEModel], own: Own, tick: Callable[[int], None]
 ) -> tuple[Check, ...]:
     """Compares the source in its own engine with our reading of it, which ``own`` runs.
 
@@ -353,10 +406,10 @@ def _served(
     again: BPEModel,
     stage: Path,
     tick: Callable[[int], None],
-    processes: EngineProcesses | None,
+    processes: EngineProcesses,
 ) -> tuple[Check, ...]:
     texts = _few(own.model)
-    if processes is not None and processes.served is not None:
+    if processes.begun and processes.served is not None:
         agreed = _agreed(name, processes.served, own.model, texts, tick)
         if agreed is not None:
             return (agreed,)

@@ -39,7 +39,7 @@ from bpe_interop.formats import by_name
 from bpe_interop.io.reader import TokenizerSource
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
-from bpe_interop.statement import Statement, restated
+from bpe_interop.statement import Statement, as_stated
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 TINY = TOKENIZERS / "gpt2-tiny"
@@ -194,7 +194,7 @@ def test_a_template_that_the_targets_engine_does_not_apply_is_noted() -> None:
     """tiktoken reads no template: whoever moves to it would lose BOS without a word."""
     said = Statement(template="bos", roles={"bos": "<|endoftext|>"})
     model = load_source(RANKS).model
-    placed = restated(model, said)
+    placed = as_stated(model, said)
     for each, formats, noted in (
         (placed, ("huggingface", "tiktoken"), 1),
         (placed, ("tiktoken", "huggingface"), 0),
@@ -347,7 +347,7 @@ def test_a_source_that_its_engine_reads_otherwise_is_refused(
         return right(self, text.replace("hello", "bye"), allowed_special)
 
     def each(
-        self: Encoder, texts: list[str], allowed: Any = frozenset(), threads: int = 1
+        self: Encoder, texts: list[str], allowed: Any = frozenset(), **how: Any
     ) -> list[list[int]]:
         return [wrong(self, text, allowed) for text in texts]
 

@@ -14,7 +14,7 @@ import bpe_interop
 from bpe_interop.chat_notes import chat_notes, marker_notes
 from bpe_interop.extend import with_tokens
 from bpe_interop.model import BPEModel, Json
-from bpe_interop.statement import Statement, restated
+from bpe_interop.statement import Statement, as_stated
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
@@ -117,7 +117,7 @@ def test_a_token_that_two_templates_place_first_is_told(
     template: str, around: str, roles: dict[str, str], is_told: bool
 ) -> None:
     said = Statement(template=around, roles=roles, chat_template=template)
-    notes = "".join(chat_notes(restated(model("<s>", "</s>"), said)))
+    notes = "".join(chat_notes(as_stated(model("<s>", "</s>"), said)))
     assert ('the chat template place "<s>"' in notes) is is_told
 
 
