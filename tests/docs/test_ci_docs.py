@@ -73,7 +73,7 @@ def runs() -> list[str]:
 def test_the_workflow_runs_the_commands_of_the_page() -> None:
     assert COMMANDS[0].startswith("bpe-interop lock ")
     assert set(COMMANDS[2:]) <= set(runs())
-    assert WORKFLOW["env"] == {"BPE_INTEROP": "bpe-interop"}
+    assert WORKFLOW["env"] == {"BPE_INTEROP": "bpe-interop[engines]"}
     assert all(("run" in step) != ("uses" in step) for step in STEPS)
     first = next(n for n, step in enumerate(STEPS) if step.get("run", "").startswith("bpe-interop"))
     assert all("cancelled" in step["if"] for step in STEPS[first + 1 :])

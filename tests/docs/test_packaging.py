@@ -117,7 +117,8 @@ def test_the_container_copies_what_the_build_needs() -> None:
     assert PROJECT["readme"] in text
     # Where cargo is, the kernel is built from these, and a wheel cannot be built without them.
     assert {"native/Cargo.toml", "native/Cargo.lock", "native/src"} <= {*text.split()}
-    assert re.findall(r"^ARG EXTRAS=(.*)$", text, re.M)[0] in PROJECT["optional-dependencies"]
+    extras = re.findall(r"^ARG EXTRAS=(.*)$", text, re.M)[0].split(",")
+    assert {*extras} <= {*PROJECT["optional-dependencies"]}
 
 
 def test_links_are_real_or_absent(tmp_path: Path) -> None:
@@ -155,6 +156,59 @@ def test_the_readme_lists_every_extra_in_one_table() -> None:
     rows = table.partition("\n\n")[0].splitlines()[2:]
     named = [name for row in rows for name in re.findall(r"`([a-z]+)`", row.split("|")[1])]
     assert sorted(named) == sorted(PROJECT["optional-dependencies"])
+
+
+def test_the_core_needs_no_engine() -> None:
+    """What is always installed runs no tokenizer; the extra ``engines`` has what README's matrix
+    checks with, and tests and benchmarks bring it."""
+    needs = {re.split("[<>=]", need)[0] for need in PROJECT["dependencies"]}
+    assert needs.isdisjoint(known.distribution or name for name, known in FACTS.items())
+    for extra in ("test", "benchmarks", "docs"):
+        assert "bpe-interop[engines]" in PROJECT["optional-dependencies"][extra]
+
+
+@pytest.mark.long
+def test_without_engines_all_is_read_encoded_and_proved(tmp_path: Path) -> None:
+    """In a process where no engine can be imported; the ids are those that the engines gave."""
+    script = tmp_path / "bare.py"
+    script.write_text(
+        "import sys\n"
+        f"sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'tests')!r}]\n"
+        "for name in ('tiktoken', 'tokenizers', 'sentencepiece', 'transformers', 'xllamacpp'):\n"
+        "    sys.modules[name] = None\n"
+        "import json\nfrom pathlib import Path\nimport bpe_interop as b\n"
+        "from bpe_interop.encode import Encoder\n"
+        "from bpe_interop.errors import EngineMissingError\n"
+        "from golden_models import NAMES, model_of\n"
+        "counted = 0\n"
+        "def missed(do):\n"
+        "    try:\n"
+        "        return do()\n"
+        "    except EngineMissingError as error:\n"
+        "        assert 'tokenizers' in str(error), error\n"
+        "for name in NAMES:\n"
+        "    encoder = missed(lambda: Encoder(model_of(name)))\n"
+        f"    golden = Path({str(FIXTURES / 'golden')!r}, *name.split('/')).with_suffix('.json')\n"
+        "    for entry in json.loads(golden.read_text('utf-8'))['texts'] if encoder else ():\n"
+        "        ids = missed(lambda: encoder.encode(entry['text']))\n"
+        "        if ids is None: continue\n"
+        "        assert ids == entry['ids']['ordinary'], (name, entry)\n"
+        "        counted += 1\n"
+        f"source = Path({str(TINY)!r}, 'cl100k-tiny/tiktoken')\n"
+        "b.convert(source, 'out', 'huggingface', verify=False)\n"
+        "assert b.verify(source, 'out').verdict == 'proved'\n"
+        "try:\n    b.convert(source, 'checked', 'huggingface')\n"
+        "except EngineMissingError as error:\n    print(error)\n"
+        "print(counted)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.splitlines()
+    assert int(said[-1]) > 1000
+    assert "tokenizers is not installed" in done.stdout
+    assert not (tmp_path / "checked").exists()
 
 
 def test_a_missing_library_is_installed_by_the_extra_that_brings_it() -> None:

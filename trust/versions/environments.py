@@ -51,12 +51,12 @@ class Made:
 
 
 def admitted(pyproject: str) -> dict[str, str]:
-    """Package to the requirement as ``pyproject.toml`` has it: dependencies and transformers."""
-    block = re.search(r"^dependencies = \[\n(.*?)^\]", pyproject, re.DOTALL | re.MULTILINE)
-    extra = re.search(r'^transformers = \["(.*)"\]$', pyproject, re.MULTILINE)
-    if block is None or extra is None:
-        raise ValueError("pyproject.toml has no dependencies, or no extra transformers")
-    listed = [*re.findall(r'"([^"]+)"', block[1]), extra[1]]
+    """Package to the requirement as ``pyproject.toml`` has it: the core, engines, transformers."""
+    names = ("dependencies", "engines", "transformers")
+    blocks = [re.search(rf"^{name} = \[(.*?)\]$", pyproject, re.S | re.M) for name in names]
+    listed = [need for each in blocks if each for need in re.findall(r'"([^"]+)"', each[1])]
+    if None in blocks:
+        raise ValueError(f"pyproject.toml lacks one of {', '.join(names)}")
     return {re.split(r"[<>=]", one)[0]: one for one in listed}
 
 
