@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import bpe_interop
 from trust.mutants import with_switches
-from trust.mutations import MODULES, turned
+from trust.mutations import MODULES, UNASKED, turned
 from trust.needless import NEEDLESS
 
 TESTS = Path(__file__).parents[1]
@@ -31,6 +32,17 @@ def test_every_module_has_comparisons_and_tests(module: str) -> None:
     assert len(found) > 0
     compile(tree, module, "exec")
     assert all(any(TESTS.glob(f"*/{name}")) for name in MODULES[module])
+
+
+def test_every_module_that_decides_or_proves_has_a_row() -> None:
+    package = Path(bpe_interop.__file__).parent
+    modules = {
+        f"{room}.{path.stem}"
+        for room in ("theory", "proof")
+        for path in (package / room).glob("*.py")
+        if path.stem != "__init__"
+    }
+    assert modules - MODULES.keys() == UNASKED.keys()
 
 
 def test_each_comparison_and_condition_has_a_switch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import itertools
 import json
+from base64 import b64decode
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from bpe_interop.errors import EngineMissingError
 from bpe_interop.formats.huggingface import FORMAT
 from bpe_interop.model import BPEModel
-from bpe_interop.theory.acting_steps import acting_normalizer, acting_splits
+from bpe_interop.steps import Lowercase, NormalizerStep, Replace, SentencePieceText, Split
+from bpe_interop.text.normalize import normalize
+from bpe_interop.text.split import split as cut_of
+from bpe_interop.theory import acting_steps
+from bpe_interop.theory.acting_steps import acting_normalizer, acting_splits, characters, images
 from bpe_interop.theory.added_tokens import same_in_one_pass
+from trust.verdicts.documents import precompiled
 
 tokenizers = pytest.importorskip("tokenizers")
 
 Json = dict[str, Any]
-LETTERS = " \u2581aA\u00c9\u0301\u00a0\u01301.\n"
+CHARSMAP = b64decode(precompiled()["precompiled_charsmap"])
+LETTERS = " \u2581aA\u00c9\u0301\u00a0\u01301.\n\uff21\x00"
 
 
 def replaces(old: str, new: str) -> Json:
@@ -72,6 +81,17 @@ ACTING: list[tuple[list[Json], list[Json]]] = [
     ([replaces("a b", "x")], [cuts(" ")]),
     ([ESCAPE, STRIP], []),  # of other white space
     ([LOWER], [cuts(r"[\p{Mn}]")]),  # U+0130 has a mark in lower case
+    ([ESCAPE, LOWER], []),
+    ([replaces("\x00", "a"), {"type": "Prepend", "prepend": "x"}], []),  # whatever the text is
+    ([ESCAPE], [metaspace("always")]),  # puts one where there is no space
+    ([], [metaspace("never")]),
+    ([], [cuts(" "), cuts(" ", "Removed")]),  # what is cut out is still there
+    ([], [cuts(" ", "Removed", True), cuts(" ", "Removed")]),  # as is what alone is kept
+    ([ESCAPE], [cuts("\uff21")]),
+    ([replaces("a", "A")], [cuts("[a]*1")]),  # none of them will do
+    ([replaces("a", "A")], [cuts("[1](?![a])")]),
+    ([replaces("a", "x")], [cuts("[A](?>1|11)")]),
+    ([pattern("[a]{2,}", "x")], [cuts("a")]),  # one stays
 ]
 
 
@@ -154,3 +174,46 @@ def test_in_which_pass_a_token_is_found_is_all_one(text: str, flags: Json, alike
             alike or not normalized
         )
     assert (ids[0] == ids[1]) is alike
+
+
+def pieces(charsmap: bytes, *texts: str) -> SentencePieceText:
+    """A normalizer that escapes spaces; ``texts`` are user-defined pieces."""
+    return SentencePieceText(charsmap, collapse=False, dummy="none", escape=True, kept=texts)
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "split", "text"),
+    [
+        ((pieces(b""),), " ", None),
+        ((pieces(b"", "ab"),), " ", None),
+        ((Replace("A", "x"), pieces(b"")), "A", None),
+        ((Replace("A", "x"), pieces(CHARSMAP)), "A", "1\uff21"),  # U+FF21 becomes A
+    ],
+)
+def test_what_sentencepiece_writes(
+    normalizer: tuple[NormalizerStep, ...], split: str, text: str | None
+) -> None:
+    """Theorem 30: the split stays where a text shows that it acts."""
+    steps = (Split(split, "isolated"),)
+    model = replace(model_of([], []), normalizer=normalizer, pretokenizer=steps)
+    assert acting_splits(model) == (() if text is None else steps)
+    for each in TEXTS if text is None else [text]:
+        written = normalize(normalizer, each)
+        assert (cut_of(steps, written)[0] == [written]) is (text is None) or not written
+
+
+def test_a_step_of_which_nothing_is_known_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(steps: object) -> list[str]:
+        raise EngineMissingError("tokenizers is not installed")
+
+    monkeypatch.setattr(acting_steps, "images", absent)
+    acting_steps._changed.cache_clear()
+    steps = (Replace("A", "a"), Lowercase(), Lowercase())
+    assert acting_normalizer(steps) == steps
+    acting_steps._changed.cache_clear()
+
+
+def test_the_table_of_a_step_that_writes_its_marks() -> None:
+    """U+E000 stands between characters, unless it is what one of them becomes."""
+    written = images((Replace("a", "\ue000"),))
+    assert written == ["\ue000" if char == "a" else char for char in characters()]
