@@ -1,14 +1,15 @@
-"""The texts: English, code and many scripts, in documents of about 4 kB. The same every time.
+"""The texts: English, code, many scripts, chats; documents of about 4 kB. The same every time.
 
 English is four novels and an encyclopedia's article, filled up with the docstrings of the
 standard library; code is C, C++, Go, Python, HTML and JSON, filled up with the standard library's
 modules. So both depend on the version of Python a little; their hashes say whether two runs had
-the same.
+the same. Chats are made up of lines of the repository's own texts.
 """
 
 from __future__ import annotations
 
 import hashlib
+import random
 import re
 import sysconfig
 from collections.abc import Iterable, Iterator
@@ -23,16 +24,20 @@ LONGEST = 16_000
 """Characters after which it ends inside a line."""
 
 ENGLISH = ("war-and-peace", "donquixote", "pride_and_prejudice", "botchan", "taylorswift")
+CHATS = ("english", "code", "scripts", "numbers", "emoji", "apostrophes")
+BEGIN = "<|im_start|>system\n"
+"""What a chat begins with."""
 SCRIPTS = ("xiyou.txt", "wagahaiwa_nekodearu.txt", "udhr/udhr_all.txt")
 
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "corpora"
 _DOCSTRING = re.compile(r'^\s*[rR]?"""(.*?)"""', re.DOTALL | re.MULTILINE)
 
 
 class Texts(Enum):
-    """How large the corpora are, in bytes of UTF-8: English, code, many scripts."""
+    """How large the corpora are, in bytes of UTF-8: English, code, many scripts, chats."""
 
-    WHOLE = (10_000_000, 5_000_000, 5_000_000)
-    QUICK = (1_000_000, 1_000_000, 1_000_000)
+    WHOLE = (10_000_000, 5_000_000, 5_000_000, 2_000_000)
+    QUICK = (1_000_000, 1_000_000, 1_000_000, 1_000_000)
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ def documents(text: str, size: int = DOCUMENT) -> list[str]:
 
 
 def corpora(folder: Path, size: Texts) -> dict[str, Corpus]:
-    """The three corpora, cut to their size.
+    """The corpora, cut to their size.
 
     Args:
         folder: where the texts lie.
@@ -75,7 +80,7 @@ def corpora(folder: Path, size: Texts) -> dict[str, Corpus]:
     Raises:
         OSError: a text is missing.
     """
-    english, code, scripts = size.value
+    english, code, scripts, chats = size.value
     stories = (_read(folder / f"{name}.txt") for name in ENGLISH)
     modules = (_read(file) for file in sorted((folder / "code").iterdir()))
     return {
@@ -96,6 +101,7 @@ def corpora(folder: Path, size: Texts) -> dict[str, Corpus]:
                 ", ".join(SCRIPTS) + ", a share of each",
                 _shared([_read(folder / name) for name in SCRIPTS], scripts),
             ),
+            Corpus("chat", "lines of fixtures/corpora, as ChatML", _filled(_chats(), chats)),
         )
     }
 
@@ -117,6 +123,24 @@ def _docstrings() -> Iterator[str]:
     for file in sorted(root.rglob("*.py")):
         if "site-packages" not in file.relative_to(root).parts:
             yield from (f"{text.strip()}\n" for text in _DOCSTRING.findall(_read(file)))
+
+
+def chats(text: str) -> list[str]:
+    """The chats of a text of chats."""
+    return [BEGIN + chat for chat in text.split(BEGIN)[1:]]
+
+
+def _chats() -> Iterator[str]:
+    """Chats without end, of two to twelve messages, in ChatML."""
+    rng = random.Random(5)
+    lines = {name: _read(FIXTURES / f"{name}.txt").splitlines(keepends=True) for name in CHATS}
+    while True:
+        yield f"{BEGIN}You are a helpful assistant.<|im_end|>\n"
+        for turn in range(rng.randrange(2, 13)):
+            some = lines[rng.choices(CHATS, (8, 4, 2, 1, 1, 1))[0]]
+            first = rng.randrange(len(some))
+            said = "".join(some[first : first + rng.choice((1, 1, 3, 8, 20))]).strip()
+            yield f"<|im_start|>{('user', 'assistant')[turn % 2]}\n{said}<|im_end|>\n"
 
 
 def _filled(texts: Iterable[str], size: int) -> str:

@@ -107,6 +107,47 @@ def _arrays(corpus: str) -> Work:
     )
 
 
+_IN_ARRAYS = f"{OURS} (arrays)"
+
+
+def _chat(name: str) -> Work:
+    return Work(
+        name=f"chat-{name}",
+        group="chat",
+        title=f"our encoder, chats with their special tokens, {name}",
+        sides=(
+            Side(OURS),
+            Side(_IN_ARRAYS, packages=("numpy",)),
+            Side("tokenizers", packages=("tokenizers",)),
+            Side("fastokens", packages=("fastokens",)),
+            Side("gigatoken", packages=("gigatoken",)),
+        ),
+        limits=(
+            Limit(
+                *("at least 0.8x", 0.8, "speed"),
+                peer="fastokens",
+                of=_IN_ARRAYS,
+                title=f"our encoder, chats, ids in numpy, {name}",
+            ),
+        ),
+        rounds=3,
+        quick=2,
+        inside="encoding.warm_chats",
+        settings={
+            "corpus": "{made}/chat.txt",
+            "source": "{data}/" + f"{name}/tokenizer.json",
+            "name": name,
+        },
+        corpus="chat",
+        environ=SINGLE,
+        compared="ids",
+        note="Chats of 2 to 12 messages as the model's template writes them, one call for each; "
+        "one thread, encoded before. MB/s are of the text as ChatML. gigatoken gives arrays, "
+        "the others lists.",
+        why="Half of the time is that of words that were met before: see docs/native.md.",
+    )
+
+
 _SHORT = Work(
     name="short",
     group="short",
@@ -314,6 +355,7 @@ WORKS = (
     *(_warm(preset, corpus) for preset in _RANKS for corpus in _CORPORA),
     *(_unseen(preset, corpus) for preset in _RANKS for corpus in _CORPORA),
     *(_arrays(corpus) for corpus in _CORPORA),
+    *(_chat(name) for name in ("qwen3", "llama-3.2", "gpt-oss")),
     _SHORT,
     *(_split(preset, corpus) for preset in _RANKS for corpus in _CORPORA),
     *(_warm_pieces(corpus) for corpus in _CORPORA),

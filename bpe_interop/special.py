@@ -43,7 +43,11 @@ def special_rule(
     elif not isinstance(allowed, AbstractSet):
         raise TypeError(f'allowed_special is "all" or a set, not {type(allowed).__name__}')
     if isinstance(disallowed, str) and disallowed == "all":
-        disallowed = special() - allowed
+        # The set itself where none is allowed, and no difference of it with itself: there may be
+        # a thousand tokens, and this is asked of every text.
+        disallowed = special()
+        if allowed:
+            disallowed = NONE if allowed is disallowed else disallowed - allowed
     return SpecialRule(frozenset(allowed), frozenset(disallowed or ()))
 
 

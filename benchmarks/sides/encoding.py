@@ -7,7 +7,17 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from .texts import Encode, array_encoders, differing, encoders, piece_encoders, read, tokenizer
+from .texts import (
+    Encode,
+    array_encoders,
+    chat_encoders,
+    differing,
+    encoders,
+    piece_encoders,
+    read,
+    read_chats,
+    tokenizer,
+)
 
 Inside: TypeAlias = "tuple[dict[str, Callable[[], Any]], Callable[[], dict[str, str]]]"
 Side: TypeAlias = "tuple[Callable[[], Any], Callable[[Any], object]]"
@@ -24,6 +34,15 @@ def warm(sides: str, corpus: str, source: str, preset: str, share: str = "1") ->
         _over(one, texts)()
     runs = {name: _over(one, texts) for name, one in encode.items()}
     return runs, lambda: differing(encode, "tiktoken", texts)
+
+
+def warm_chats(sides: str, corpus: str, source: str, name: str) -> Inside:
+    """Chats that were encoded before, with their special tokens."""
+    texts, encode = read_chats(corpus, name), chat_encoders(sides, source)
+    for one in encode.values():
+        _over(one, texts)()
+    runs = {side: _over(one, texts) for side, one in encode.items()}
+    return runs, lambda: differing(encode, "tokenizers", texts)
 
 
 def warm_pieces(sides: str, corpus: str, source: str, share: str = "1") -> Inside:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.corpora import DOCUMENT, documents
+from benchmarks.corpora import DOCUMENT, chats, documents
 
 Encode = Callable[[str], Any]
 
@@ -17,6 +18,42 @@ def read(path: str, share: str = "1", size: str = str(DOCUMENT)) -> list[str]:
     """The documents of a text, or a share of them, each of about ``size`` characters."""
     found = documents(Path(path).read_bytes().decode("utf-8"), int(size))
     return found[: max(1, int(len(found) * float(share)))]
+
+
+_MARKERS = {
+    "qwen3": ("<|im_start|>", "\n", "<|im_end|>\n"),
+    "llama-3.2": ("<|start_header_id|>", "<|end_header_id|>\n\n", "<|eot_id|>"),
+    "gpt-oss": ("<|start|>", "<|message|>", "<|end|>"),
+}
+_TURN = re.compile(r"<\|im_start\|>(\w+)\n(.*?)<\|im_end\|>\n", re.DOTALL)
+
+
+def read_chats(path: str, name: str) -> list[str]:
+    """Chats as a model's template writes them."""
+    start, middle, end = _MARKERS[name]
+    text = Path(path).read_bytes().decode("utf-8")
+    turn = rf"{start}\1{middle}\2{end}".replace("\n", r"\n")
+    return [_TURN.sub(turn, chat) for chat in chats(text)]
+
+
+def chat_encoders(names: str, source: str) -> dict[str, Encode]:
+    """A function from a chat to ids, special tokens found, for each side that is named."""
+    ours = import_module("bpe_interop").load(source)
+    makers: Mapping[str, Callable[[], Encode]] = {
+        "bpe_interop": lambda: partial(ours.encode, allowed_special="all"),
+        "bpe_interop (arrays)": lambda: partial(ours.encode_to_numpy, allowed_special="all"),
+        "tokenizers": lambda: _chats_of("tokenizers", source),
+        "fastokens": lambda: _chats_of("fastokens", source),
+        "gigatoken": lambda: (
+            import_module("gigatoken").Tokenizer.from_json(Path(source).read_bytes()).encode
+        ),
+    }
+    return {name: makers[name]() for name in names.split(",")}
+
+
+def _chats_of(library: str, source: str) -> Encode:
+    made = import_module(library).Tokenizer.from_file(source)
+    return lambda text: made.encode(text, add_special_tokens=False).ids
 
 
 def tokenizer(source: str, preset: str) -> Any:

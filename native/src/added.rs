@@ -115,17 +115,33 @@ impl Finder {
         let mut here = &self.sorted[low as usize..high as usize];
         // All that are left have the same first bytes as the text; a shorter one comes first.
         for depth in 1.. {
-            if let [(token, number), rest @ ..] = here {
-                if token.len() == depth {
+            match here {
+                [] => return,
+                [(token, number)] => {
+                    if text[at..].starts_with(token) {
+                        each(at + token.len(), *number);
+                    }
+                    return;
+                }
+                [(token, number), rest @ ..] if token.len() == depth => {
                     each(at + depth, *number);
                     here = rest;
                 }
+                _ => {}
             }
-            let Some(&byte) = text.get(at + depth).filter(|_| !here.is_empty()) else {
+            let Some(&byte) = text.get(at + depth) else {
                 return;
             };
-            here = &here[here.partition_point(|(token, _)| token[depth] < byte)..];
-            here = &here[..here.partition_point(|(token, _)| token[depth] == byte)];
+            // What the first and the last of them have, all have.
+            let ends = [here.first(), here.last()];
+            if ends
+                .into_iter()
+                .flatten()
+                .any(|(token, _)| token[depth] != byte)
+            {
+                here = &here[here.partition_point(|(token, _)| token[depth] < byte)..];
+                here = &here[..here.partition_point(|(token, _)| token[depth] == byte)];
+            }
         }
     }
 

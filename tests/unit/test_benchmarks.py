@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from benchmarks import __main__ as command
 from benchmarks import page, running, tables
-from benchmarks.corpora import Texts, corpora, documents
+from benchmarks.corpora import Texts, chats, corpora, documents
 from benchmarks.growth import NAMES
 from benchmarks.made import AbsentDataError, Place
 from benchmarks.memory import watched
@@ -394,7 +394,8 @@ def texts(tmp_path: Path) -> Path:
 @pytest.mark.long
 def test_corpora_are_the_same_every_time(texts: Path) -> None:
     first, again = (corpora(texts, Texts.QUICK) for _ in range(2))
-    assert list(first) == ["english", "code", "scripts"]
+    assert list(first) == ["english", "code", "scripts", "chat"]
+    assert len(chats(first["chat"].text)) > 100
     assert first == again
     for corpus in first.values():
         assert 0.9 * 1e6 < corpus.bytes <= 1e6
