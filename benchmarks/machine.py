@@ -20,6 +20,7 @@ PACKAGES = (
     "transformers",
     "kitoken",
     "gigatoken",
+    "fastokens",
     "tiktokenizer",
     "autotiktokenizer",
     "tokie",

@@ -80,15 +80,20 @@ class Encoder:
             known = whole.encode(text)
             if known is not None:
                 return known
+        ids = self._encode_parts(text, allowed_special)
+        return self.template(ids) if template else ids
+
+    def _encode_parts(self, text: str, allowed: Allowed) -> list[int]:
+        """The ids of a text whose added tokens and normalizer are Python's work."""
         plan, ids = self._plan, list[int]()
-        for number, part, begins, _ in self._segments(repair(text), allowed_special, placed=False):
+        for number, part, begins, _ in self._segments(repair(text), allowed, placed=False):
             if number is not None:
                 ids.append(number)
                 continue
             encoder = plan.part if begins else plan.later
             known = None if encoder is None else encoder.encode(part)
             ids += self._in_python(part, begins) if known is None else known
-        return self.template(ids) if template else ids
+        return ids
 
     def _in_python(self, part: str, begins: int) -> list[int]:
         """The ids of a normalized part in which no added token is looked for, without the kernel.
@@ -108,7 +113,7 @@ class Encoder:
         """
         whole = self._whole(allowed_special)
         ids = None if whole is None else whole.encode_array(text)
-        return self.encode(text, allowed_special) if ids is None else ids
+        return self._encode_parts(text, allowed_special) if ids is None else ids
 
     def encode_each(
         self,
@@ -131,10 +136,13 @@ class Encoder:
             rows = self._rows(self._plan.part, texts, allowed_special, threads)
             if template:
                 rows = [None if row is None else self.template(row) for row in rows]
-        return [
-            self.encode(text, allowed_special, template=template) if ids is None else ids
-            for text, ids in zip(texts, rows, strict=True)
-        ]
+        each: list[list[int]] = []
+        for text, ids in zip(texts, rows, strict=True):
+            if ids is None:
+                ids = self._encode_parts(text, allowed_special)
+                ids = self.template(ids) if template else ids
+            each.append(ids)
+        return each
 
     def _rows(
         self, encoder: TextEncoder, texts: Sequence[str], allowed: Allowed, threads: int

@@ -2,8 +2,8 @@
 
 What the kernel holds runs there from the pre-tokenizer to the ids. Around it the kernel finds added
 tokens, places the ids of a template, and does a normalizer that puts a prefix, writes spaces as
-U+2581, or is a normal form that a text has already. Whatever else there is runs in Python, and the
-:class:`Plan` says why.
+U+2581, or is NFC or NFD, or another normal form that a text has already. Whatever else there is
+runs in Python, and the :class:`Plan` says why.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from ..errors import InvalidModelError, PatternError
 from ..kernel import (
@@ -96,7 +96,9 @@ class Plan:
         )
         words = char_class("word").ranges
         encoders = self.part, self.later
-        return encoder_around(encoders, self.normal, (raw, normalized), words, template)
+        # Its tables are made here: a model that is only loaded needs none.
+        form = _normal_form(cast(FormName, self.normal.form)) if self.normal.form else None
+        return encoder_around(encoders, self.normal, form, (raw, normalized), words, template)
 
 
 def plan_of(model: BPEModel) -> Plan:
@@ -178,7 +180,7 @@ def _planned(model: BPEModel, part: TextEncoder | None, later: TextEncoder | Non
     steps = [*(model.normalizer or ())]
     form, prefix, escape = None, None, False
     if steps and isinstance(first := steps[0], UnicodeForm):
-        form = _normal_form(first.form)
+        form = first.form
         del steps[:1]
     if steps and isinstance(first := steps[0], Prepend):
         prefix = first.text
@@ -196,8 +198,8 @@ def _planned(model: BPEModel, part: TextEncoder | None, later: TextEncoder | Non
 
 @cache
 def _normal_form(name: FormName) -> NormalForm | None:
-    classes, pairs = form_table(name)
-    return normal_form_of(*paged(classes), pairs)
+    table = form_table(name)
+    return normal_form_of(*paged(table.classes), table.composed, table.decomposed)
 
 
 def _without_empty(model: BPEModel, ids: Mapping[bytes, int]) -> Mapping[bytes, int]:

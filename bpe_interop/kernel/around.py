@@ -49,14 +49,31 @@ class NormalForm(Held):
         data = text.encode("utf-8")
         return answer(self.library.normal_form_keeps(self.number, data, len(data))) == 1
 
+    def write(self, text: str) -> str | None:
+        """The text in the form; None where the kernel has no tables for that."""
+        data = text.encode("utf-8")
+        number = made(self.library.normal_form_write(self.number, data, len(data)))
+        if number is None:
+            return None
+        held = Held(self.library, number)
+        room = bytearray(answer(self.library.text_size(held.number)) or 0)
+        answer(self.library.text_copy(held.number, address(room), len(room)))
+        return room.decode("utf-8")
 
-def normal_form_of(pages: array[int], classes: bytes, pairs: array[int]) -> NormalForm | None:
-    """A normal form by its tables (:func:`.text.unicode.form_table`); None without a kernel."""
+
+def normal_form_of(
+    pages: array[int], classes: bytes, composed: array[int], decomposed: array[int]
+) -> NormalForm | None:
+    """A normal form by its tables (:class:`.text.unicode.FormTable`); None without a kernel."""
     loaded = library()
     if loaded is None:
         return None
-    sizes = (address(pages), len(pages), classes, len(classes), address(pairs), len(pairs))
-    held = made(loaded.normal_form_new(*sizes))
+    held = made(
+        loaded.normal_form_new(
+            *(address(pages), len(pages), classes, len(classes)),
+            *(address(composed), len(composed), address(decomposed), len(decomposed)),
+        )
+    )
     return None if held is None else NormalForm(loaded, held)
 
 
@@ -65,12 +82,12 @@ class Normal:
     """What the kernel does of a normalizer, with each stretch of text between added tokens.
 
     Attributes:
-        form: it must leave the text as it is; where it does not, Python normalizes the text.
+        form: the normal form that the text is written in, by name (None: none).
         prefix: then put before the text; None: nothing is put there, and no space is written.
         escape: whether spaces, those of the prefix too, are then written as U+2581.
     """
 
-    form: NormalForm | None = None
+    form: str | None = None
     prefix: str | None = None
     escape: bool = False
 
@@ -78,6 +95,7 @@ class Normal:
 def encoder_around(
     encoders: tuple[TextEncoder, TextEncoder],
     normal: Normal,
+    form: NormalForm | None,
     tokens: tuple[Sequence[SoughtToken], Sequence[SoughtToken]],
     words: Sequence[tuple[int, int]],
     template: tuple[Sequence[int], Sequence[int]],
@@ -87,6 +105,7 @@ def encoder_around(
     Args:
         encoders: of a stretch of normalized text that begins its text, and of the others.
         normal: the normalizer.
+        form: its normal form. What the kernel does not write in it, Python normalizes.
         tokens: those that are looked for in the text as it is, and in the normalized one.
         words: the characters of words, as ranges, for ``single_word``.
         template: the ids before those of a text, and after them.
@@ -111,7 +130,7 @@ def encoder_around(
             if held is None:
                 return None
         phases.append(None if held is None else Held(loaded, held))
-    objects = array("q", [each.number if each else 0 for each in (*encoders, normal.form, *phases)])
+    objects = array("q", [each.number if each else 0 for each in (*encoders, form, *phases)])
     prefix = (normal.prefix or "").encode("utf-8")
     flags = normal.escape | (normal.prefix is None) << 2
     placed = array("I", chain(*template))

@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 19
+_INTERFACE = 20
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -253,9 +253,10 @@ class Library:
             "phase_new", text, size, pointer, pointer, size, pointer, size
         )
         self.normal_form_new = declared.making(
-            "normal_form_new", pointer, size, text, size, pointer, size
+            "normal_form_new", pointer, size, text, size, pointer, size, pointer, size
         )
         self.normal_form_keeps = declared("normal_form_keeps", number, text, size)
+        self.normal_form_write = declared.making("normal_form_write", number, text, size)
         self.around_new = declared.making(
             "around_new", pointer, text, size, flag, pointer, size, size
         )

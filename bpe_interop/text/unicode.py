@@ -184,17 +184,28 @@ _JAMO = ((0x1161, 0x1175), (0x11A8, 0x11C2))
 """Hangul: what is composed of others, and what follows them."""
 
 
-def form_table(form: FormName) -> tuple[bytes, array[int]]:
-    """For each code point its class in a normal form, and what is composed.
+@dataclass(frozen=True, slots=True)
+class FormTable:
+    """What a normal form does, as ``native/src/normal_forms.rs`` reads it.
 
-    Classes are those of ``native/src/normal_forms.rs``; a pair is one number, with the first code
-    point in its upper 32 bits.
+    Attributes:
+        classes: for each code point its class.
+        composed: two characters in order and what they become, one after the other.
+        decomposed: a character, how many it becomes, and which; in order. Neither has Hangul's.
+            Nothing of the two compatibility forms, which only say whether a text changes.
     """
+
+    classes: bytes
+    composed: array[int]
+    decomposed: array[int]
+
+
+def form_table(form: FormName) -> FormTable:
+    """The tables of a normal form."""
     data = _data()["forms"]
-    text = data["pairs"]
-    pairs = [(ord(first), ord(second)) for first, second in zip(text[::2], text[1::2], strict=True)]
     composes = form in ("NFC", "NFKC")
-    seconds = {second for _, second in pairs} if composes else set()
+    composed = array("I", map(ord, data["composed"] if composes else ""))
+    seconds = {*composed[1::3]}
     classes = bytearray(LAST + 1)
 
     def put(ranges: Ranges, number: int) -> None:
@@ -210,7 +221,10 @@ def form_table(form: FormName) -> tuple[bytes, array[int]]:
             for code in range(first, last + 1):
                 classes[code] = place | (_JOINS if code in seconds else 0)
     put(_decode(data["changes"][form]), _CHANGES)
-    return bytes(classes), array("Q", (first << 32 | second for first, second in pairs))
+    decomposed = array("I")
+    for text in () if "K" in form else data["decomposed"]:
+        decomposed.extend((ord(text[0]), len(text) - 1, *map(ord, text[1:])))
+    return FormTable(bytes(classes), composed, decomposed)
 
 
 def paged(classes: bytes) -> tuple[array[int], bytes]:

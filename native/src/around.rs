@@ -64,14 +64,20 @@ impl Around {
         })
     }
 
-    /// Gives the parts of a text in order. None: a part of it is left to Python.
-    fn parts(&self, text: &str, mut give: impl FnMut(&Part) -> Option<()>) -> Option<()> {
+    /// Gives the parts of a text in order. None: a part of it is left to Python, with `placed` also
+    /// one that is written in another form, because what of it stands where is told there.
+    fn parts(
+        &self,
+        text: &str,
+        placed: bool,
+        mut give: impl FnMut(&Part) -> Option<()>,
+    ) -> Option<()> {
         let form = self
             .before
             .form
             .as_ref()
             .and_then(|each| each.normal_form());
-        let mut spaced = String::new();
+        let (mut written, mut spaced) = (String::new(), String::new());
         find(&self.before.raw, text, |outer| {
             let (start, end, id) = outer;
             let mut stretch = text.get(start..end)?;
@@ -84,8 +90,12 @@ impl Around {
             if id.is_some() {
                 return give(&part);
             }
-            if form.is_some_and(|form| !form.keeps(stretch)) {
-                return None;
+            if let Some(form) = form.filter(|form| !form.keeps(stretch)) {
+                if placed {
+                    return None;
+                }
+                form.write(stretch, &mut written)?;
+                stretch = &written;
             }
             if let Some(spacing) = &self.before.spacing {
                 part.put_before = write_spaced(spacing, stretch, &mut spaced)?;
@@ -131,7 +141,7 @@ impl Encodes for Around {
         let (before, after) = &self.template;
         out.try_reserve(before.len()).ok()?;
         out.extend_from_slice(before);
-        self.parts(text, |part| match part.inner.2 {
+        self.parts(text, false, |part| match part.inner.2 {
             Some(id) => {
                 out.try_reserve(1).ok()?;
                 out.push(id);
@@ -152,7 +162,7 @@ impl Encodes for Around {
         let (mut ids, mut spans) = (vec![], Spans::default());
         let mut outer = Characters::default();
         let (mut of, mut inner) = ((0, 0), Characters::default());
-        self.parts(text, |part| {
+        self.parts(text, true, |part| {
             if of != part.outer {
                 (of, inner) = (part.outer, Characters::default());
             }

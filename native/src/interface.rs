@@ -32,7 +32,7 @@ use crate::training::{Counter, Learner};
 use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 19;
+const INTERFACE: u32 = 20;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -882,23 +882,44 @@ pub unsafe extern "C" fn phase_new(
     })
 }
 
-/// A normal form: the classes of code points in pages, and the pairs that are composed.
+/// A normal form: the classes of code points in pages, what is composed, what is decomposed.
 ///
 /// # Safety
-/// `page_count` values at `pages`, `class_count` at `classes`, `count` at `pairs`.
+/// `page_count` values at `pages`, `class_count` at `classes`, `count` at `composed`,
+/// `other_count` at `decomposed`.
 #[no_mangle]
 pub unsafe extern "C" fn normal_form_new(
     pages: *const u16,
     page_count: usize,
     classes: *const u8,
     class_count: usize,
-    pairs: *const u64,
+    composed: *const u32,
     count: usize,
+    decomposed: *const u32,
+    other_count: usize,
 ) -> i64 {
     guarded(|| {
-        let classes = given(classes, class_count);
-        let form = NormalForm::new(given(pages, page_count), classes, given(pairs, count));
+        let form = NormalForm::new(
+            given(pages, page_count),
+            given(classes, class_count),
+            given(composed, count),
+            given(decomposed, other_count),
+        );
         Ok(hold(Object::NormalForm(or_python(form)?)))
+    })
+}
+
+/// A text in a normal form: the number of what holds it.
+///
+/// # Safety
+/// `size` bytes at `text`.
+#[no_mangle]
+pub unsafe extern "C" fn normal_form_write(form: i64, text: *const u8, size: usize) -> i64 {
+    guarded(|| {
+        let object = or_python(get(form))?;
+        let mut out = String::new();
+        or_python(or_python(object.normal_form())?.write(as_text(text, size)?, &mut out))?;
+        Ok(hold(Object::Text(out.into_bytes())))
     })
 }
 

@@ -101,13 +101,13 @@ def _template(rng: random.Random) -> SequenceTemplate:
 @cache
 def _odd() -> str:
     """The characters that a normal form has anything to do with, half of them not of Hangul."""
-    codes = [code for code, number in enumerate(form_table("NFKD")[0]) if number]
+    codes = [code for code, number in enumerate(form_table("NFKD").classes) if number]
     rest = [code for code in codes if not 0xAC00 <= code <= 0xD7A3]
     return "".join(map(chr, [*codes[::7], *rest]))
 
 
-def forms_kept(rng: random.Random) -> list[Case]:
-    """Whether texts are in a normal form: what the kernel takes for that, tokenizers leaves so."""
+def forms_written(rng: random.Random) -> list[Case]:
+    """Texts in a normal form, and whether they are in it, beside tokenizers."""
     name: FormName = rng.choice(("NFC", "NFC", "NFKC", "NFD", "NFKD"))
     form = _normal_form(name)
     steps = (UnicodeForm(name),)
@@ -120,12 +120,12 @@ def forms_kept(rng: random.Random) -> list[Case]:
         texts.append(normalize(steps, text) if rng.random() < 0.5 else text)
 
     def work() -> Answered:
-        same = [normalize(steps, text) == text for text in texts]
+        expected = [normalize(steps, text) for text in texts]
         if is_aside() or form is None:
-            return Answered(same, native=False)
-        kept = [form.keeps(text) for text in texts]
+            return Answered(expected, native=False)
         # It may leave a text undecided, never take one for unchanged that is changed.
-        wrong = [t for t, ours, real in zip(texts, kept, same, strict=True) if ours and not real]
-        return Answered(wrong or same, native=True)
+        written = [text if form.keeps(text) else form.write(text) for text in texts]
+        pairs = zip(written, expected, strict=True)
+        return Answered([real if ours is None else ours for ours, real in pairs], native=True)
 
     return [Case(work, texts=len(texts))]

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .added import around_encoded, forms_kept
+from .added import around_encoded, forms_written
 from .comparing import Case, both
 from .files import (
     documents_read,
@@ -34,7 +34,7 @@ WORKS: dict[str, Callable[[random.Random], list[Case]]] = {
     "ids": encoded,
     "ids of characters": encoded_pieces,
     "added tokens": around_encoded,
-    "normal forms": forms_kept,
+    "normal forms": forms_written,
     "ids decoded": decoded,
     "ids of characters decoded": decoded_pieces,
     "files written": files_written,
