@@ -7,7 +7,7 @@ at it are proved. A format brings sentences, and no decision.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -65,8 +65,9 @@ class Decided:
     """What the rule says of a field that came back otherwise.
 
     ``refused``: ids or texts may change by it. ``unsaid``: the target does not state it.
-    ``by_text``: no id of a text changes, but what ids decode to. ``stage`` is the proof's, or None
-    where none was asked.
+    ``by_text``: no id of a text changes, but what ids decode to. ``with_alphabet``: it says nothing
+    by itself where other symbols are merged, and the alphabet is refused. ``stage`` is the proof's,
+    or None where none was asked.
     """
 
     field: str
@@ -75,6 +76,7 @@ class Decided:
     unsaid: bool = False
     stage: Stage | None = None
     by_text: bool = False
+    with_alphabet: bool = False
 
     @property
     def witness(self) -> str | None:
@@ -87,6 +89,18 @@ TEXT = frozenset({"added", "sequence_template", "decoder"})
 
 Words: TypeAlias = "tuple[str, str] | tuple[str, str, str | None]"
 """What is lost, the consequence, and a text that shows it where the proof has none."""
+
+
+def one_sentence(
+    sentence: Callable[[RoundTrip, Decided], Words | None],
+) -> Callable[[RoundTrip, Decided], Iterable[Words]]:
+    """A ``words`` of a format that has at most one for a field."""
+
+    def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
+        made = sentence(trip, decided)
+        return () if made is None else (made,)
+
+    return words
 
 
 def losses_of(trip: RoundTrip) -> Iterator[Loss]:
@@ -102,6 +116,8 @@ def losses_of(trip: RoundTrip) -> Iterator[Loss]:
     for each in decide(trip.model, trip.again, trip.differences, row.proves(trip.model)):
         if whole is not None and (each.field, each.how) not in whole:
             sentences = [_beside(trip, each)]
+        elif each.with_alphabet and not each.refused:
+            sentences = [(each.how, "it goes with the alphabet")]
         else:
             sentences = list(row.words(trip, each)) or [plain_words(trip, each)]
         for what, consequence, *more in sentences:
@@ -284,7 +300,8 @@ def decide(
             decided[field] = Decided(field, each.how, refused=False)
         elif model.alphabet == "byte" and again.alphabet == "char" and field in _MERGED:
             # Characters of whole texts are merged, not bytes of pretokens: all else goes with it.
-            decided[field] = Decided(field, each.how, refused=field == "alphabet")
+            follows = field != "alphabet"
+            decided[field] = Decided(field, each.how, not follows, with_alphabet=follows)
         else:
             asked[field] = each.how
     if asked or _other_tables(model, again):
@@ -354,8 +371,11 @@ def _by_proof(one: BPEModel, two: BPEModel, asked: Mapping[str, str]) -> dict[st
         }
     if len(open_) > 1:
         open_ = _each_alone(one, two, open_)
+    gone = _MERGING - open_.keys() if "alphabet" in open_ else frozenset[str]()
     return {
-        field: Decided(field, how, field in open_, stage=open_.get(field))
+        field: Decided(
+            field, how, field in open_, stage=open_.get(field), with_alphabet=field in gone
+        )
         for field, how in asked.items()
         if how != _TABLES or field in open_
     }

@@ -12,13 +12,12 @@ from ...theory.pretokens import text_for
 from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.utf8 import missing_bytes, text_with
 from ...witnesses import merging_across_dropped
-from ..bos_eos import ends_of
-from ..losses import Decided, Words, extras_told, flag_witness, merges_words
+from ..losses import Decided, Words, extras_told, flag_witness, merges_words, one_sentence
 from ..round_trip import RoundTrip
 from .into import KeptHead
 from .overlaps import equally_long, in_order_of_length
 from .pre_names import Near, chosen, name_over_characters, nearest_names
-from .write import kept_of, puts_space, scores_stay, spelled
+from .write import kept_of, puts_space, spelled
 
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "ascii_space")
 _LOOKING = _FLAGS[:3]
@@ -29,13 +28,9 @@ _BEHIND = "; behind it llama.cpp puts a space"
 """What more happens where one is put before each text."""
 
 
-def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
-    """The sentences of a GGUF file; nothing where what differs says enough."""
-    sentence = _sentence(trip, decided)
-    return () if sentence is None else (sentence,)
-
-
-def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
+@one_sentence
+def words(trip: RoundTrip, decided: Decided) -> Words | None:
+    """The sentences of a GGUF file; None where what differs says enough."""
     model, field = trip.model, decided.field
     if field == "vocab":
         return _vocab(trip, decided)
@@ -44,8 +39,8 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
         return merges_words(as_pairs(model) if pairs else as_ranks(model)) or _merges(trip)
     if field == "lookup_first" and decided.refused:
         return _lookup_first(trip)
-    if field == "fallback":
-        return _fallback(model, decided)
+    if field == "fallback" and decided.refused:
+        return _fallback(model)
     if field == "normalizer" and decided.refused and model.alphabet == "char":
         return (
             "texts are normalized otherwise than by writing spaces as U+2581, with one before a "
@@ -56,8 +51,11 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
         return _pretokenizer(model, decided)
     if field == "added":
         return _added(trip, decided)
-    if field == "sequence_template":
-        return _template(model, decided)
+    if field == "sequence_template" and decided.refused:
+        return (
+            "what is placed around a text is more than a bos before and an eos after each",
+            "llama.cpp would place something else",
+        )
     if field == "decoder":
         return _decoder(trip, decided)
     return _extras(trip) if field == "extras" else None
@@ -96,11 +94,7 @@ def _vocab(trip: RoundTrip, decided: Decided) -> Words | None:
             f"llama.cpp looks up every token, those that are found first too: {show(more)}",
             "where it is not found first, a text gives its id all the same",
         )
-    if decided.refused:
-        return None
-    if model.vocab.scores and not scores_stay(model):
-        return "scores that say another order than the merges", "no id changes"
-    return "kinds that only SentencePiece's tokens have", "no id changes"
+    return None
 
 
 def _why_gone(trip: RoundTrip, lost: bytes) -> str:
@@ -149,10 +143,8 @@ def _lookup_first(trip: RoundTrip) -> Words:
     )
 
 
-def _fallback(model: BPEModel, decided: Decided) -> Words:
+def _fallback(model: BPEModel) -> Words:
     missing = missing_bytes(model.vocab.ids) if model.alphabet == "byte" else None
-    if not decided.refused:
-        return f"what becomes of what has no token ({model.fallback.missing})", "no id changes"
     if not missing:
         return (
             f"what becomes of characters without a token ({model.fallback.missing})",
@@ -270,16 +262,6 @@ def _found_too(
     return f"llama.cpp takes {show(more.text)} for a special token by its spelling", more.text
 
 
-def _template(model: BPEModel, decided: Decided) -> Words:
-    if not decided.refused and ends_of(model) is not None:
-        what = "the type ids and names in the sequence template"
-        return what, "llama.cpp has none; no id changes"
-    return (
-        "what is placed around a text is more than a bos before and an eos after each",
-        "llama.cpp would place something else",
-    )
-
-
 def _decoder(trip: RoundTrip, decided: Decided) -> Words:
     model = trip.model
     verbatim = verbatim_of(trip.again.decoder or ())[0]
@@ -302,13 +284,11 @@ def _decoder(trip: RoundTrip, decided: Decided) -> Words:
     )
 
 
-def _extras(trip: RoundTrip) -> Words:
-    extras = trip.model.extras
-    settings = sorted(key for key in extras if key != CHATS)
-    if any(isinstance(way, KeptHead) for way in trip.ways):
-        return (
-            f"settings of the source's file: {extras_told(extras, settings)}",
-            "the keys of the file that the tokenizer is put into stay as they are; no id changes",
-        )
-    told = extras_told(extras, [key for key in settings if key != "gguf"])
-    return f"settings of the source format: {told}", "they are left out; no id changes"
+def _extras(trip: RoundTrip) -> Words | None:
+    if not any(isinstance(way, KeptHead) for way in trip.ways):
+        return None
+    settings = sorted(key for key in trip.model.extras if key != CHATS)
+    return (
+        f"settings of the source's file: {extras_told(trip.model.extras, settings)}",
+        "the keys of the file that the tokenizer is put into stay as they are; no id changes",
+    )

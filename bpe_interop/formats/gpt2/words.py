@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ...model import show
 from ...steps import Pattern
 from ...text.spellings import GPT2
 from ...theory.utf8 import missing_bytes, text_with
 from ...witnesses import split_otherwise
-from ..losses import Decided, Words, looked_up_words
+from ..losses import Decided, Words, looked_up_words, one_sentence
 from ..round_trip import RoundTrip
 from .read import COMMENT
 from .write import first_comment
@@ -21,13 +19,9 @@ OpenAI's ``encoder.py`` runs the same pattern in ``regex``, whose Unicode tables
 """
 
 
-def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
-    """The sentences of a pair; nothing where what differs says enough."""
-    sentence = _sentence(trip, decided)
-    return () if sentence is None else (sentence,)
-
-
-def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
+@one_sentence
+def words(trip: RoundTrip, decided: Decided) -> Words | None:
+    """The sentences of a pair; None where what differs says enough."""
     model, field = trip.model, decided.field
     if field == "pretokenizer":
         witness = split_otherwise(model.pretokenizer or (), _PATTERN)
@@ -42,11 +36,6 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
         return (
             f"a pair does not say which of its tokens are added tokens ({len(model.added)} here)",
             "they keep their ids, but texts that contain them are spelled out",
-        )
-    if field == "vocab" and not decided.refused:
-        return (
-            "kinds and scores of tokens, and which entries are added tokens",
-            "they are left out; no text encodes otherwise",
         )
     comment = first_comment(model) if field == "merges" else None
     if comment is not None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ...errors import PatternError
 from ...merging.canonical import canonical
-from ...model import BATCHING, CHATS, NETWORK, AddedToken, BPEModel, show
+from ...model import NETWORK, AddedToken, BPEModel, show
 from ...steps import JoinPieces, SentencePieceText
 from ...text.bytechars import is_mapped
 from ...text.charsmap import is_identity
@@ -16,21 +14,16 @@ from ...theory.rewrite import as_pairs
 from ...theory.user_defined import found_as_added, is_as_good_as_normal
 from ...theory.utf8 import UTF8_BYTES, missing_bytes, text_with
 from ...witnesses import beside_wide_space, merging_across_dropped
-from ..losses import Decided, Words, extras_told, merges_words, network_files
+from ..losses import Decided, Words, merges_words, network_files, one_sentence
 from ..round_trip import RoundTrip
-from .companions import settings_of_others
 from .pieces import in_own_terms
 from .vocab import Spelled
 from .write import held_tokens, in_oniguruma, oniguruma_steps
 
 
-def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
-    """The sentences of a tokenizer.json; nothing where what differs says enough."""
-    sentence = _sentence(trip, decided)
-    return () if sentence is None else (sentence,)
-
-
-def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
+@one_sentence
+def words(trip: RoundTrip, decided: Decided) -> Words | None:
+    """The sentences of a tokenizer.json; None where what differs says enough."""
     model, field = trip.model, decided.field
     if field == "normalizer":
         return _normalizer(model)
@@ -43,15 +36,13 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
         return _vocab(trip, decided)
     if field == "merges" and decided.refused:
         return _merges(model)
-    if field == "lookup_first" and not decided.refused:
-        return "tokens that are found by looking whole pretokens up only", "no id changes"
-    if field == "fallback":
-        return _fallback(model, decided)
+    if field == "fallback" and decided.refused:
+        return _fallback(model)
     if field == "added":
         return _added(trip)
     if field == "decoder":
         return _decoder(model, decided)
-    return _extras(model) if field == "extras" else None
+    return _extras(trip) if field == "extras" else None
 
 
 def _normalizer(model: BPEModel) -> Words | None:
@@ -127,7 +118,7 @@ def _merges(model: BPEModel) -> Words | None:
     )
 
 
-def _fallback(model: BPEModel, decided: Decided) -> Words | None:
+def _fallback(model: BPEModel) -> Words | None:
     if model.alphabet == "byte":
         missing = [byte for byte in UTF8_BYTES if bytes([byte]) not in model.vocab.ids]
         if model.fallback.missing == "drop" and missing:
@@ -143,9 +134,6 @@ def _fallback(model: BPEModel, decided: Decided) -> Words | None:
             "a text with such a byte is an error in the source and loses it in the target",
             text_with(missing[0]) if missing else None,
         )
-    if not decided.refused:
-        what = "that a character without a token would be an error"
-        return what, "every byte has a token; no id changes"
     splits, ids = canonical(model).splits, model.vocab.ids
     parts = ((t, part) for t, pair in splits.items() for part in pair if part not in ids)
     built = next(parts, None)
@@ -243,12 +231,12 @@ def _shown_unknown(model: BPEModel, step: JoinPieces) -> str:
     return f": {unknown.id} as {show(unknown.text)}, not {show(step.unknown)}"
 
 
-def _extras(model: BPEModel) -> Words:
-    kept = {"huggingface", BATCHING, CHATS, *settings_of_others(model)}
-    keys = [key for key in sorted(model.extras) if key not in kept]
-    if keys == [NETWORK]:
-        files = " and ".join(network_files(model.extras))
-        what = f"{files} beside the tokenizer, which the network reads"
-        return what, "not copied; no id and no text changes"
-    told = extras_told(model.extras, keys)
-    return f"settings of {told} have no place in a tokenizer.json", "no id and no text changes"
+def _extras(trip: RoundTrip) -> Words | None:
+    extras, again = trip.model.extras, trip.again.extras
+    if {key for key in extras if again.get(key) != extras[key]} != {NETWORK}:
+        return None
+    files = " and ".join(network_files(extras))
+    return (
+        f"{files} beside the tokenizer, which the network reads",
+        "not copied; no id and no text changes",
+    )

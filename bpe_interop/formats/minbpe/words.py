@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ...loss import Loss
 from ...merging.canonical import canonical, whole_lookups
 from ...model import AddedToken, BPEModel, show
-from ..losses import Decided, Words, flag_witness
+from ..losses import Decided, Words, flag_witness, one_sentence
 from ..round_trip import RoundTrip
 from .read import BYTES
 from .write import express
 
 
-def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
-    """The sentences of minbpe's file; nothing where what differs says enough."""
-    sentence = _sentence(trip, decided)
-    return () if sentence is None else (sentence,)
-
-
-def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
+@one_sentence
+def words(trip: RoundTrip, decided: Decided) -> Words | None:
+    """The sentences of minbpe's file; None where what differs says enough."""
     model, field = trip.model, decided.field
     if field == "vocab":
-        return _vocab(model, trip.again, decided)
+        return _vocab(model, trip.again)
     if field == "merges" and decided.refused:
         return (
             "in minbpe a merge comes after those of its parts, and starts from bytes",
@@ -35,11 +29,6 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
             "looking whole pretokens up",
             "minbpe has no such lookup, and the text would be several tokens",
         )
-    if field == "fallback":
-        return (
-            f"what becomes of symbols without a token ({model.fallback.missing})",
-            "in minbpe every byte has one" if decided.refused else "none is missing",
-        )
     if field == "pretokenizer" and decided.refused:
         source = express(model)
         if isinstance(source, Loss):
@@ -48,10 +37,10 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
             f"minbpe takes one pattern whose matches are the pretokens; this one would be {source}",
             "Python's regex cuts texts elsewhere by it",
         )
-    return _added(model, trip.again, decided) if field == "added" else None
+    return _added(model, trip.again) if field == "added" and decided.refused else None
 
 
-def _vocab(model: BPEModel, again: BPEModel, decided: Decided) -> Words | None:
+def _vocab(model: BPEModel, again: BPEModel) -> Words | None:
     """Ids are the bytes' values, and 256 plus the place of the merge that builds a token."""
     ids, built = model.vocab.ids, {*canonical(model).splits, *whole_lookups(model)}
     for content in (bytes([byte]) for byte in range(BYTES)):
@@ -74,13 +63,10 @@ def _vocab(model: BPEModel, again: BPEModel, decided: Decided) -> Words | None:
             f"a token that no merge builds has no id in minbpe, such as {show(changed[0])}",
             "such an id could not be decoded",
         )
-    return "in minbpe tokens have no kinds and no scores", "no id changes"
+    return None
 
 
-def _added(model: BPEModel, again: BPEModel, decided: Decided) -> Words | None:
-    if not decided.refused:
-        roles = sorted({role for token in model.added or () for role in token.roles})
-        return f"roles of special tokens ({', '.join(roles)})", "minbpe names none; no id changes"
+def _added(model: BPEModel, again: BPEModel) -> Words:
     read = {(token.text, token.id) for token in again.added or ()}
     for token in model.added or ():
         flags = _flags(token)

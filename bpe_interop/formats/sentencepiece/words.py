@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from ...errors import BpeInteropError
@@ -12,26 +11,19 @@ from ...model import AddedToken, BPEModel, show
 from ...steps import JoinPieces
 from ...theory.rewrite import Obstruction, as_ranks, obstruction, ranks_of
 from ...witnesses import Probe, missing_character
-from ..bos_eos import ends_of
-from ..losses import Decided, Words, extras_told, flag_witness, merges_words
+from ..losses import Decided, Words, flag_witness, merges_words, one_sentence
 from ..round_trip import RoundTrip
 from .flags import flags_of
 from .specs import idle_settings
 from .write import found_as_piece, pieces_of
 
 
-def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
-    """The sentences of a ``.model``; nothing where what differs says enough."""
-    sentence = _sentence(trip, decided)
-    return () if sentence is None else (sentence,)
-
-
-def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
+@one_sentence
+def words(trip: RoundTrip, decided: Decided) -> Words | None:
+    """The sentences of a ``.model``; None where what differs says enough."""
     model, field = trip.model, decided.field
     if field == "alphabet":
         return _alphabet(model)
-    if model.alphabet == "byte" and field not in ("sequence_template", "chat_template", "extras"):
-        return decided.how, "it goes with the alphabet"
     if field == "affixes":
         affix = model.affixes.suffix or model.affixes.prefix
         return (
@@ -39,14 +31,9 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
             "SentencePiece glues nothing to them, and tokens spelled so would never be found",
         )
     if field == "vocab":
-        return _vocab(trip, decided)
+        return _vocab(trip)
     if field == "merges":
-        return merges_words(as_ranks(model)) or (
-            "the merges are written as the scores of what they build",
-            "other pairs may merge first"
-            if decided.refused
-            else "other pairs may build the same tokens; no id changes",
-        )
+        return merges_words(as_ranks(model))
     if field == "lookup_first" and decided.refused:
         tokens = sorted(whole_lookups(model), key=lambda each: (len(each), each))
         return (
@@ -56,16 +43,19 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
         )
     if field == "fallback":
         return _fallback(model, decided)
-    if field == "normalizer":
-        return _normalizer(model, decided)
+    if field == "normalizer" and decided.refused:
+        return _normalizer(model)
     if field == "pretokenizer" and decided.refused:
         return "texts are cut before they are merged", "tokens would be merged across the cuts"
     if field == "added":
         return _added(trip, decided)
-    if field == "sequence_template":
-        return _template(model, decided)
-    if field == "decoder":
-        return _decoder(trip, decided)
+    if field == "sequence_template" and decided.refused:
+        return (
+            "the sequence template is more than a bos before and an eos after each text",
+            "neither a .model nor the file beside it can say it",
+        )
+    if field == "decoder" and not decided.refused:
+        return _decoder(trip)
     return _extras(model) if field == "extras" else None
 
 
@@ -99,7 +89,7 @@ def _contradiction(model: BPEModel) -> Obstruction | None:
     return obstruction(encode)
 
 
-def _vocab(trip: RoundTrip, decided: Decided) -> Words:
+def _vocab(trip: RoundTrip) -> Words | None:
     model, again = trip.model, trip.again
     ids, unknown = model.vocab.ids, model.fallback.unknown
     there = as_dict(again.vocab.ids)
@@ -123,8 +113,7 @@ def _vocab(trip: RoundTrip, decided: Decided) -> Words:
             f"{len(idle)} tokens are never built, such as id {idle[0]}",
             "they become UNUSED pieces of the least score, which no text gives either",
         )
-    lost_ids = "texts would have other ids" if decided.refused else "no id changes by that"
-    return "tokens have scores and types as pieces", lost_ids
+    return None
 
 
 def _fallback(model: BPEModel, decided: Decided) -> Words:
@@ -165,9 +154,7 @@ def _fallback(model: BPEModel, decided: Decided) -> Words:
     )
 
 
-def _normalizer(model: BPEModel, decided: Decided) -> Words:
-    if not decided.refused:
-        return "its rules for spaces exist only in SentencePiece", "no id changes by that"
+def _normalizer(model: BPEModel) -> Words:
     if flags_of(model.normalizer or ()) is None:
         return (
             "these steps are not a character map and rules for spaces",
@@ -250,25 +237,10 @@ def _renamed(model: BPEModel, read: dict[str, AddedToken]) -> Words | None:
     return ("; ".join(changes), "no text is encoded otherwise") if changes else None
 
 
-def _template(model: BPEModel, decided: Decided) -> Words:
-    if not decided.refused and ends_of(model) is not None:
-        return (
-            "the type ids and names in the sequence template",
-            "they are written as LlamaTokenizer has them; no id changes",
-        )
-    return (
-        "the sequence template is more than a bos before and an eos after each text",
-        "neither a .model nor the file beside it can say it",
-    )
-
-
-def _decoder(trip: RoundTrip, decided: Decided) -> Words:
+def _decoder(trip: RoundTrip) -> Words | None:
     target = next((s for s in trip.again.decoder or () if isinstance(s, JoinPieces)), None)
-    if decided.refused or target is None:
-        return (
-            "this decoder is not SentencePiece's",
-            "ids of some texts would be decoded to other texts",
-        )
+    if target is None:
+        return None
     return (
         "a chain of decoders is written as SentencePiece's own",
         "ids of texts are decoded alike; malformed bytes and special tokens are not: the unknown "
@@ -276,12 +248,12 @@ def _decoder(trip: RoundTrip, decided: Decided) -> Words:
     )
 
 
-def _extras(model: BPEModel) -> Words:
-    others = sorted(key for key in model.extras if key != "sentencepiece")
-    named = others or idle_settings(model, pieces_of(model))
+def _extras(model: BPEModel) -> Words | None:
+    if model.extras.keys() - {"sentencepiece"}:
+        return None
+    named = idle_settings(model, pieces_of(model))
     if not named:
         return "settings that name or count tokens that are written otherwise", (
             "they are left out; no id changes"
         )
-    kind, told = "format" if others else "file", extras_told(model.extras, named)
-    return f"settings of the source {kind}: {told}", "they are left out; no id changes"
+    return f"settings of the source file: {', '.join(named)}", "they are left out; no id changes"

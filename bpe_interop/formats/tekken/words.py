@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ...loss import Loss
 from ...model import BPEModel, show
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.utf8 import missing_bytes, text_with
-from ..losses import Decided, Words, merges_words
+from ..losses import Decided, Words, merges_words, one_sentence
 from ..one_pattern import express
 from ..round_trip import RoundTrip
 from .write import KEY, kept_of, special_names, unfit, written_tokens
 
 
-def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
-    """The sentences of tekken.json; nothing where what differs says enough."""
-    sentence = _sentence(trip, decided)
-    return () if sentence is None else (sentence,)
-
-
-def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
+@one_sentence
+def words(trip: RoundTrip, decided: Decided) -> Words | None:
+    """The sentences of tekken.json; None where what differs says enough."""
     model, field = trip.model, decided.field
-    if field == "vocab":
-        return _vocab(model) if decided.refused else ("kinds and scores of tokens", "no id changes")
+    if field == "vocab" and decided.refused:
+        return _vocab(model)
     if field == "merges" and decided.refused:
         return merges_words(as_byte_ranks(model)) or (
             "ranks belong to tokens here, and any pair that makes a token may merge",
@@ -37,7 +31,7 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
     if field == "fallback":
         missing = missing_bytes(rank_table(model))
         if not missing:
-            return "a rule for missing bytes", "no byte is missing"
+            return None
         return (
             "a rule for missing bytes",
             "tekken.json has a token for each byte",
@@ -53,11 +47,6 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
         return (
             "special tokens must have the ids below the vocabulary's, and have no flags",
             "they would have other ids, or be found otherwise",
-        )
-    if field == "sequence_template" and decided.refused:
-        return (
-            "tekken.json has no place for the tokens around a text",
-            "who reads it must ask for bos and eos",
         )
     if field == "extras" and not model.extras.keys() - {KEY}:
         kept = kept_of(model)

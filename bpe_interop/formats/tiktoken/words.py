@@ -40,7 +40,7 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
     if field == "fallback":
         missing = missing_bytes(rank_table(model))
         if not missing:
-            return "a rule for missing bytes", "no byte is missing; no id changes"
+            return None
         return (
             f"{len(missing)} bytes without a token are handled ({model.fallback.missing})",
             "tiktoken panics on a text that needs one of them",
@@ -66,9 +66,7 @@ def _vocab(model: BPEModel, decided: Decided) -> Words | None:
             f"an id above {MAX_RANK}, which means `no merge` to tiktoken",
             "the token would be left out",
         )
-    if decided.refused:
-        return None
-    return "kinds and scores of tokens", "they are left out; no id changes"
+    return None
 
 
 def _added(model: BPEModel) -> Iterator[Words]:
