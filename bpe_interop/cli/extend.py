@@ -16,6 +16,7 @@ from ..io.names import spelled
 from ..io.reader import TokenizerSource, read
 from ..io.target import Target, check_target, is_file_target, keep_apart
 from ..model import AddedToken, BPEModel, show
+from ..presets.own import read_entry
 from ..sources import SourceOptions, load_source, read_with
 from ..statement import Statement, as_stated
 from ..strict_json import parse
@@ -211,9 +212,6 @@ def _numbered(given: str) -> tuple[str, int | None]:
     return given, None
 
 
-_FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
-
-
 def _read_tokens(file: Path, wanted: _Wanted, *, special: bool) -> None:
     """Takes the tokens of a file, one on each line, or a list in JSON.
 
@@ -228,12 +226,10 @@ def _read_tokens(file: Path, wanted: _Wanted, *, special: bool) -> None:
             if isinstance(entry.value, str):
                 text = entry.value
             else:
-                entry.only("id", "content", "special", *_FLAGS)
-                text = entry["content"].be(str)
+                text, is_special, flags = read_entry(entry, special=special)
+                wanted.flags[text] = flags
                 number = entry["id"].id() if "id" in entry else None
-                flags = {flag: entry.flag(flag, default=False) for flag in _FLAGS}
-                wanted.flags[text] = {flag: True for flag, is_set in flags.items() if is_set}
-                if entry.flag("special", default=special) is not special:
+                if is_special is not special:
                     entry["special"].fail(
                         f"these are to be {'special' if special else 'not special'}",
                         fix="give it in a file for --specials, or for --tokens",

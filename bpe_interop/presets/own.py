@@ -100,6 +100,14 @@ def read_preset(data: bytes, file: str) -> OwnPreset:
     )
 
 
+def read_entry(entry: Node, *, special: bool) -> tuple[str, bool, dict[str, bool]]:
+    """The text of an added token in a user's list, whether it is special, and the flags it has."""
+    # As in a tokenizer.json, where tokenizers wants every flag; here what is left out is usual.
+    entry.only("id", "content", "special", *_FLAGS)
+    text, is_special = entry["content"].be(str), entry.flag("special", default=special)
+    return text, is_special, {flag: True for flag in _FLAGS if entry.flag(flag, default=False)}
+
+
 def _tokens(root: Node) -> tuple[dict[str, int], dict[str, int], dict[str, dict[str, bool]]]:
     """The special tokens, the other added tokens, and the flags of those that have any."""
     special: dict[str, int] = {}
@@ -111,16 +119,13 @@ def _tokens(root: Node) -> tuple[dict[str, int], dict[str, int], dict[str, dict[
         if "" in special:
             tokens.fail("a special token is empty")
     for entry in root["added_tokens"].items() if "added_tokens" in root else ():
-        entry.only("id", "content", "special", *_FLAGS)
-        text = entry["content"].be(str)
+        text, is_special, given = read_entry(entry, special=True)
         if not text:
             entry["content"].fail("an added token is empty")
         if text in special or text in plain:
             entry["content"].fail("this token is there twice")
-        kind = special if entry.flag("special", default=True) else plain
-        kind[text] = entry["id"].id()
-        given = {flag: entry.flag(flag, default=False) for flag in _FLAGS}
-        flags[text] = {flag: value for flag, value in given.items() if value}
+        (special if is_special else plain)[text] = entry["id"].id()
+        flags[text] = given
     return special, plain, flags
 
 
