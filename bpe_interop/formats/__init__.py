@@ -156,10 +156,7 @@ class Format:
 
 
 def when_called(module: str, name: str, package: str) -> Callable[..., Any]:
-    """A function of a module that is imported at its first call.
-
-    Reading a file then does not wait for the import of what writing needs.
-    """
+    """A function of a module that is imported at its first call: reading waits for no writer."""
 
     def call(*arguments: Any, **named: Any) -> Any:
         return getattr(importlib.import_module(module, package), name)(*arguments, **named)
@@ -290,12 +287,7 @@ def check_name(row: Format, name: str) -> None:
 def way_of_writing(
     row: Format, option: str, spelled: str = ""
 ) -> Callable[[BPEModel, Files], Files]:
-    """What an option of a format does to the files that are written.
-
-    Args:
-        row: the format.
-        option: its option.
-        spelled: how it was asked for, if not by that word.
+    """What an option of a format (asked for as ``spelled``) does to the files that are written.
 
     Raises:
         TargetError: the format has no such option; the message says which one has.

@@ -104,11 +104,9 @@ def one_sentence(
 
 
 def losses_of(trip: RoundTrip) -> Iterator[Loss]:
-    """What a round trip loses: a loss for each field that came back otherwise.
-
-    A format that decides for itself (``explain``) is taken at its word.
-    """
+    """What a round trip loses: a loss for each field that came back otherwise."""
     row = trip.format
+    # A format of another package that decides for itself is taken at its word.
     if row.explain is not None:
         yield from row.explain(trip)
         return
@@ -282,11 +280,7 @@ def decide(
 ) -> tuple[Decided, ...]:
     """Of each field that came back otherwise, whether ids or texts may change by it.
 
-    Args:
-        model: what was written.
-        again: what came back.
-        differences: the fields in which they differ.
-        proved: those of which a theorem of the format says that they change nothing.
+    ``proved``: those of which a theorem of the format says that they change nothing.
     """
     decided: dict[str, Decided] = {}
     asked: dict[str, str] = {}
@@ -399,10 +393,7 @@ def _open(one: BPEModel, two: BPEModel, asked: Iterable[str]) -> dict[str, Stage
 
 
 def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dict[str, Stage]:
-    """The fields that change ids or texts when nothing else does, each with its own stage.
-
-    What alone is no tokenizer stays. Where each changes nothing alone, together they may.
-    """
+    """The fields that change ids or texts when nothing else does, each with its own stage."""
     kept: dict[str, Stage] = {}
     whole: TwoModels | None = None
     for field, joint in open_.items():
@@ -412,6 +403,7 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
         try:
             alone = _alone(one, two, field)
         except (BpeInteropError, UnicodeDecodeError):
+            # What alone is no tokenizer stays.
             kept[field] = replace(joint, witness=None) if field == "decoder" else joint
             continue
         if alone.outcome == "proved":
@@ -423,6 +415,7 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
             texts = (each for each in (alone.witness, joint.witness) if each is not None)
             shown = next(filter(whole.differ_in_scope, texts), None)
             kept[field] = replace(joint if alone.witness is None else alone, witness=shown)
+    # Where each changes nothing alone, together they may.
     return kept or dict(open_)
 
 
@@ -458,12 +451,10 @@ def _stage(name: str, pair: TwoModels) -> Stage:
 
 
 def _specials(one: BPEModel, two: BPEModel, stage: Stage) -> Stage:
-    """Special tokens, where one side is SentencePiece, which finds none in a text.
-
-    Then nothing is lost where each has its id, and is found as it was by who looks for it.
-    """
+    """Special tokens, where one side is SentencePiece, which finds none in a text."""
     if not (joins_pieces(one.decoder) or joins_pieces(two.decoder)):
         return stage
+    # Nothing is lost where each has its id, and is found as it was by who looks for it.
     there = {token.text: token for token in two.added or ()}
     special = [token for token in one.added or () if token.special]
     late = normalized_matters(special)
@@ -479,16 +470,14 @@ def _specials(one: BPEModel, two: BPEModel, stage: Stage) -> Stage:
 
 
 def _decoding(one: BPEModel, two: BPEModel) -> Stage:
-    """How ids become text, where one side is SentencePiece.
-
-    It never finds special tokens in a text, so ids that only they give are none of a text's.
-    Where no theorem compares its decoder with a chain of steps, texts do.
-    """
+    """How ids become text, where one side is SentencePiece."""
     steps = (*(one.decoder or ()), *(two.decoder or ()))
+    # It never finds special tokens in a text, so ids that only they give are none of a text's.
     pair = TwoModels(one, two, "ordinary", _MOST)
     stage = decoding_stage(pair)
     if stage.outcome != "unknown" or any(isinstance(s, JoinPieces) and s.charsmap for s in steps):
         return stage
+    # No theorem compares its decoder with such a chain of steps; texts do.
     compared = False
     for text in islice(short_strings(), _MOST):
         ids, others = (side.ids(text) for side in pair.in_scope)

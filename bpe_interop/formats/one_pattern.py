@@ -26,16 +26,9 @@ WHOLE = Pattern(r"[\s\S]+", "fancy-regex")
 def one_pattern(
     steps: tuple[PreTokenizerStep, ...], holder: str, say: Callable[[Pattern], Spelled]
 ) -> Spelled | Loss:
-    """Steps as one pattern, or why they are none.
+    """Steps (one at least) as one pattern, or why they are none.
 
-    Such a tokenizer drops text that the pattern leaves unmatched: where the step keeps it, the
-    pattern must match all of every text.
-
-    Args:
-        steps: the pre-tokenizer; at least one step.
-        holder: what the sentences call the target.
-        say: gives the pattern in the target's own spelling; what it says in a PatternError is
-            why there is none.
+    ``say`` gives the pattern in the target's own spelling; its PatternError says why there is none.
     """
 
     def loss(what: str, *, witness: str | None = None, shown: bool = True) -> Loss:
@@ -63,10 +56,12 @@ def one_pattern(
             if step.behavior == "removed" and step.invert:
                 return say(step.pattern)
             if step.behavior == "isolated" or (not step.invert and "merged" in step.behavior):
+                # The target drops text that the pattern leaves unmatched, and the step keeps it.
                 left = uncovered(parse(step.pattern))
                 if left is None:
                     return say(step.pattern)
                 what = "a pattern that leaves text unmatched and keeps it"
+        # Several steps are one pattern by Theorem 29.
         return say(composed(steps))
     except PatternError as error:
         return loss(f"{what} ({error.what})", witness=left, shown=left is not None)
@@ -83,9 +78,7 @@ def pat_str(model: BPEModel) -> str | None:
 def read_pattern(source: str, where: str = "") -> tuple[PreTokenizerStep, ...]:
     """The steps of a pattern whose matches are the pretokens; none if it matches texts whole.
 
-    ``core.py`` and ``lib.rs``: text that is not matched is dropped. An empty match is looked up
-    and merged like any other: where no token is empty, ``lib.rs`` panics on it. ``where`` is the
-    file and the place in it, for the error.
+    ``where`` is the file and the place in it, for the error.
 
     Raises:
         UnsupportedError: the pattern can match the empty text.
@@ -97,6 +90,8 @@ def read_pattern(source: str, where: str = "") -> tuple[PreTokenizerStep, ...]:
     from ..text.regex_syntax import matches_empty
 
     node = _parsed(pattern)
+    # An empty match is looked up and merged like any other: where no token is empty, tiktoken's
+    # lib.rs panics on it.
     if node is not None and matches_empty(node):
         raise UnsupportedError(
             f"the pattern {source} can match the empty text; tiktoken panics on a text where it "

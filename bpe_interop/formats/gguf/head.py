@@ -120,11 +120,7 @@ def is_gguf(data: bytes) -> bool:
 
 
 def read_head(file: BinaryIO, name: str) -> bytes:
-    """The bytes of a file up to the end of its keys, and no more than a mebibyte behind it.
-
-    Args:
-        file: a file opened for reading bytes, at its begin.
-        name: its name, for messages.
+    """The bytes of a file (open at its begin) up to the end of its keys.
 
     Raises:
         FormatError: the head is malformed, cut off, or longer than ``MAX_HEAD``.
@@ -137,6 +133,8 @@ def read_head(file: BinaryIO, name: str) -> bytes:
             head = reader.head()
             return HeadBytes(data[: head.size], head)
         except _EndsEarlyError as error:
+            # Twice as much each time: no more than a mebibyte or the size of the keys is read too
+            # far.
             wanted = min(max(2 * len(data), error.needed), MAX_HEAD + 1)
             if wanted <= len(data):
                 raise _too_long(name) from None
@@ -337,6 +335,8 @@ class _Reader:
 
     def _need(self, count: int) -> None:
         if self._at + count > len(self._data):
+            # A length from a file is never trusted: nothing is set aside for it before the bytes
+            # are there.
             if self._at + count > MAX_HEAD:
                 raise FormatError(
                     f"a length of {count:,} bytes, and keys take at most {MAX_HEAD:,} in all",

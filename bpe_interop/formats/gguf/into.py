@@ -171,12 +171,7 @@ class KeptHead:
 
 
 def kept_of_file(file: BinaryIO, size: int, name: str) -> KeptHead:
-    """Reads what is kept of an existing file: its keys and the descriptions of its tensors.
-
-    Args:
-        file: the file, opened for reading bytes, at its begin.
-        size: how many bytes it has.
-        name: its name, for messages.
+    """Reads what is kept of an existing file, which is open at its begin and has ``size`` bytes.
 
     Raises:
         FormatError, UnsupportedError: its head is malformed, or of a version that is not known.
@@ -245,13 +240,7 @@ def _fill(new: dict[str, Typed], rows: int | None, name: str) -> None:
 
 
 def read_tensors(file: BinaryIO, head: Head, size: int, name: str) -> Tensors:
-    """Reads the descriptions, and nothing of a tensor.
-
-    Args:
-        file: the file, opened for reading bytes.
-        head: its keys.
-        size: how many bytes the file has.
-        name: its name, for messages.
+    """Reads the descriptions, and nothing of a tensor; ``size`` is that of the file in bytes.
 
     Raises:
         FormatError: they are malformed, cut off, or speak of data that is not there.

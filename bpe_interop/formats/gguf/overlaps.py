@@ -27,13 +27,9 @@ _WHITE = "\t\n\v\f\r "
 
 
 def overlaps(texts: Collection[str], taking: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-    """Pairs of two texts of which the end of the first is the begin of the second.
+    """Pairs of two texts of which the end of the first is the begin of the second, each once.
 
-    Of those in ``taking`` the end is whatever white space stands behind them, which they take
-    along; such a one may be paired with itself.
-
-    Each pair once. Of runs of one character (spaces) whoever looks takes the same parts, so these
-    are left out where both are such runs.
+    Those in ``taking`` take the white space behind them along, and end in whatever it is.
 
     Raises:
         UnsupportedError: very many of them are very long (``OVERLAP_CHARACTERS``).
@@ -58,6 +54,7 @@ def overlaps(texts: Collection[str], taking: Collection[str] = ()) -> Iterator[t
         if text in taking:
             others.update(spaced)
         for other in sorted(others, key=places.__getitem__):
+            # Of runs of one character (spaces) whoever looks takes the same parts.
             if text in taking or not (text in runs and other in runs):
                 yield text, other
 
@@ -82,19 +79,16 @@ def equally_long(texts: Collection[str], taking: Collection[str] = ()) -> tuple[
 def in_order_of_length(
     added: Sequence[AddedToken], taking: Collection[str] = ()
 ) -> tuple[str, str] | None:
-    """Two tokens for which it matters that each is looked for alone; None if there are none.
-
-    They overlap, or the first, which is always found, stands in the second, which is special:
-    where special tokens are taken as text, the first is found in it. Of more tokens than can be
-    compared, it is taken to matter: what llama.cpp does is right of any.
-    """
+    """Two tokens for which it matters that each is looked for alone; None if there are none."""
     pair = next(overlaps([token.text for token in added], taking), None)
     if pair is not None:
         return pair
+    # What is always found may stand in what is special: where that is text, it is found in it.
     plain = [token.text for token in added if not token.special]
     special = [token.text for token in added if token.special]
     together = "\0".join(special)
     if len(plain) * len(together) > _SEARCHED:
+        # Too many to compare: what llama.cpp does is right of any.
         return plain[0], special[0]
     inner = next((text for text in plain if text in together), None)
     outer = next((text for text in special if inner is not None and inner in text), None)

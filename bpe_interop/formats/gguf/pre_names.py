@@ -118,11 +118,7 @@ class Near:
 
 @Memo
 def chosen(model: BPEModel) -> Chosen | None:
-    """A name in ``tokenizer.ggml.pre`` that splits and looks up as the model does; None if none.
-
-    The name that the model was read with comes first, then those of the table in order; those
-    that only the vocabulary makes equal come last.
-    """
+    """A name in ``tokenizer.ggml.pre`` that splits and looks up as the model does; None if none."""
     model = replace(model, pretokenizer=_respelled(acting_splits(model)))
     steps, lookups = model.pretokenizer or (), whole_lookups(model)
     names = [name for name in _in_order(model) if _looks_up_alike(name, model, lookups)]
@@ -132,6 +128,7 @@ def chosen(model: BPEModel) -> Chosen | None:
         by = same_cuts(SPLITTERS[name].steps, steps)
         if by is not None:
             return Chosen(name, by)
+    # Last, those that only the vocabulary makes equal: no token stands across a cut (Theorem 10).
     for name in _by_cuts(steps)[:_CLOSELY]:
         if name in names and _same_tokens(SPLITTERS[name].steps, model, lookups):
             text = _first_apart(SPLITTERS[name].steps, steps)
@@ -189,13 +186,10 @@ def nearest_models(model: BPEModel, again: BPEModel) -> Mapping[str, BPEModel]:
 
 @Memo
 def _in_order_of_distance(model: BPEModel) -> list[str]:
-    """One name of each splitter, the nearest first.
-
-    Nearest is what gives the fewest of some hundred texts in many scripts other ids, and then
-    what cuts the fewest otherwise.
-    """
+    """One name of each splitter, the nearest first."""
     steps = _respelled(model.pretokenizer or ())
     probe, lookups = Probe(model), whole_lookups(model)
+    # Nearest is what gives the fewest probes other ids, and then what cuts the fewest otherwise.
     own = [_ids(probe, text, steps) for text in PROBES]
     counted = []
     for place, name in enumerate(_one_of_each()):
@@ -233,14 +227,14 @@ def _ids(probe: Probe, text: str, steps: Steps) -> list[int] | None:
 def _texts(first: str, one: Steps, two: Steps, lookups: Collection[bytes]) -> Iterator[str]:
     """Texts that may show two splitters to be apart, short ones first.
 
-    ``first`` is cut otherwise. Behind the cut, a token that only lookup finds is a pretoken for
-    one side only; such texts come last.
+    ``first`` is cut otherwise.
     """
     characters = representatives((*one, *two))
     strings = (
         "".join(letters) for length in (1, 2, 3) for letters in product(characters, repeat=length)
     )
     yield from sorted({first, *PROBES, *islice(strings, _STRINGS)} - {""}, key=_by_length)
+    # Behind the cut, a token that only lookup finds is a pretoken for one side only.
     for content in islice(sorted(lookups, key=_by_length), _STRINGS if first else 0):
         with suppress(UnicodeDecodeError):
             yield first[:-1] + content.decode("utf-8")
@@ -386,9 +380,7 @@ def group_of(name: str) -> Group:
 def name_over_characters(model: BPEModel, kept: Mapping[str, Any]) -> str | None:
     """The name under which llama.cpp does what the model does; None if there is none.
 
-    Args:
-        model: what is written.
-        kept: what a GGUF file that it was read from said besides; its name comes first.
+    ``kept``: what a GGUF file that the model was read from said besides; its name comes first.
     """
     if model.alphabet != "char" or not isinstance(model.merges, PairList):
         return None
@@ -418,14 +410,13 @@ def _fits(row: OverCharacters, model: BPEModel) -> bool:
 def particulars(model: BPEModel) -> dict[str, Json]:
     """``pre``: the name that the model was read with, and what llama.cpp does under it.
 
-    ``name`` is null where the file has none, ``equal`` lists the names that are proved to cut
-    every text alike, ``lookup_first``, ``bos`` and ``cleans`` are the flags of the name. Under
-    SentencePiece's kind a name means nothing, and there is nothing to tell. Where characters are
-    merged, ``lines`` says whether runs of newlines are looked up before.
+    ``name`` is null where the file has none; ``equal`` are the names that are proved to cut every
+    text alike; ``lookup_first``, ``bos``, ``cleans`` and ``lines`` are the flags of the name.
     """
     own = model.extras.get("gguf", {})
     name = own.get("pre") if isinstance(own, dict) else None
     if model.alphabet == "char":
+        # Under SentencePiece's kind a name means nothing.
         known = isinstance(name, str) and name in OVER_CHARACTERS
         return {"pre": _over_characters(str(name))} if known else {}
     called = name if isinstance(name, str) else "default"

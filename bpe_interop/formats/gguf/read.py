@@ -162,9 +162,9 @@ def load(files: Files) -> BPEModel:
 def _verbatim(text: str, kind: int, of_bytes: bool) -> bytes | None:
     """What a token decodes to where that is not what its spelling says, whatever stands beside it.
 
-    ``llama_vocab::impl::token_to_piece``. ``of_bytes``: merging starts from bytes, so tokens are
-    spelled in GPT-2's letters (``llama_decode_text``).
+    ``of_bytes``: merging starts from bytes, so tokens are spelled in GPT-2's letters.
     """
+    # llama_vocab::impl::token_to_piece; llama_decode_text for GPT-2's letters.
     if kind in (UNUSED, UNDEFINED):
         return b""
     if of_bytes and kind == BYTE:
@@ -274,19 +274,15 @@ def _pieces(tokens: Tokens, without: str) -> tuple[dict[bytes, int], dict[int, K
 
 
 def _ranked(texts: Sequence[str], scores: Sequence[float]) -> dict[bytes, int]:
-    """Every token by descending score, whatever its type: all may be merged into.
-
-    llama.cpp compares floats, so 0.0 and -0.0 are a tie here (``llm_bigram_spm::comparator``).
-    """
+    """Every token by descending score, whatever its type: all may be merged into."""
+    # llama.cpp compares floats, so 0.0 and -0.0 are a tie here (llm_bigram_spm::comparator).
     places = {score: place for place, score in enumerate(sorted({*scores}, reverse=True))}
     return {text.encode(): places[score] for text, score in zip(texts, scores, strict=True)}
 
 
 def bytes_first(added: Iterable[AddedToken]) -> Fallback:
-    """What is no token becomes bytes; no text gives the unknown token, which is named all the same.
-
-    Other formats name it so.
-    """
+    """What is no token becomes bytes."""
+    # No text gives the unknown token; it is named all the same, as other formats name it.
     unknown = next((token.id for token in added if "unk" in token.roles), None)
     if unknown is None:
         return Fallback(byte_fallback=True, after_merging=True)
@@ -296,11 +292,10 @@ def bytes_first(added: Iterable[AddedToken]) -> Fallback:
 def _with_built(tokens: Tokens, scores: Sequence[float], ids: dict[bytes, int]) -> dict[bytes, int]:
     """The vocabulary with the special tokens that merging builds out of their characters.
 
-    llama.cpp looks up every token, whatever its type (``llm_tokenizer_spm_session``).
-
     Raises:
         UnsupportedError: merging builds a byte token.
     """
+    # llama.cpp looks up every token, whatever its type (llm_tokenizer_spm_session).
     every = {text.encode(): number for number, text in enumerate(tokens.texts)}
     reached = built_by_scores(tokens.texts, scores)
     _no_byte_built(tokens, every, reached)
@@ -414,11 +409,7 @@ class _SpelledTokens(_Contents):
 def _contents(
     keys: Keys, tokens: Tokens, pairs: Iterable[tuple[bytes, bytes]], splitter: NamedSplitter
 ) -> tuple[dict[bytes, int], dict[int, Kind]]:
-    """The vocabulary that pretokens are merged and looked up in.
-
-    llama.cpp looks up every token, special ones too. Those are taken in only where a pretoken
-    can be one of them.
-    """
+    """The vocabulary that pretokens are merged and looked up in."""
     products = {part for left, right in pairs for part in (left, right, left + right)}
     ids: dict[bytes, int] = {}
     literal: dict[bytes, int] = {}
@@ -429,6 +420,8 @@ def _contents(
                 literal[text.encode()] = number
             continue
         content = to_bytes(text)
+        # llama.cpp looks up every token, special ones too; those are taken in only where a pretoken
+        # can be one of them.
         if special and content not in products and not is_pretoken(content, splitter):
             continue
         ids[content] = number
@@ -584,12 +577,10 @@ def notes_on(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
 
 
 def _ended_by_default(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
-    """Where no eos token is named, llama.cpp ends generation at an id of its own choice.
-
-    ``llama_vocab::impl::load`` in ``llama-vocab.cpp``, ``special_eog_ids``.
-    """
+    """Where no eos token is named, llama.cpp ends generation at an id of its own choice."""
     if keys.number(ROLES["eos"]) is not None:
         return
+    # llama_vocab::impl::load in llama-vocab.cpp, special_eog_ids.
     number = tokens.role("eos", DEFAULTS[kind].get("eos"))
     if number is None or tokens.types[number] != NORMAL:
         return

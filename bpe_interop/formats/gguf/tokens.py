@@ -79,11 +79,7 @@ def effective(
 ) -> list[int]:
     """The type of each token as llama.cpp treats it.
 
-    Args:
-        texts: the tokens by id.
-        types: what the file says of each.
-        given: roles (``fim_pre``, ...) for which the file names an id.
-        file: its name, for messages.
+    ``given``: the roles (``fim_pre``, ...) for which the file names an id.
 
     Raises:
         UnsupportedError: which of two tokens is control goes by the order of a hash table.
@@ -181,14 +177,12 @@ class Tokens:
         self._check_bytes()
 
     def _check_bytes(self) -> None:
-        """Refuses tokens that stand for a byte which their text does not name.
-
-        llama.cpp reads a number out of the text from its fourth character on, whatever is there
-        (``llama_vocab::impl::token_to_byte``); where the text is shorter, it fails.
-        """
+        """Refuses tokens that stand for a byte which their text does not name."""
         if BYTE not in self.types:
             return
         for number, (text, kind) in enumerate(zip(self.texts, self.types, strict=True)):
+            # llama.cpp reads a number out of the text from its fourth character on, whatever is
+            # there, and fails where it is shorter (llama_vocab::impl::token_to_byte).
             if kind == BYTE and text not in BYTE_NAMES:
                 self.keys.refuse(
                     f"{TYPES}[{number}]",
@@ -228,8 +222,6 @@ class Tokens:
     def _order_counts(self, added: Sequence[AddedToken]) -> bool:
         """Whether the order in which tokens are looked for matters.
 
-        llama.cpp looks for the longest first, others for the leftmost.
-
         Raises:
             UnsupportedError: two that overlap are equally long.
         """
@@ -243,6 +235,7 @@ class Tokens:
                 f"begin of {show(equal[1])}, and both are equally long: which of them llama.cpp "
                 "finds is left to a sort that is not stable",
             )
+        # llama.cpp looks for the longest first, others for the leftmost.
         return in_order_of_length(added, taking) is not None
 
     def _flagged(self, added: tuple[AddedToken, ...]) -> tuple[AddedToken, ...]:
@@ -308,10 +301,8 @@ def phi3(token: AddedToken) -> AddedToken:
 
 
 def as_c_strings(listed: Sequence[bytes]) -> Sequence[bytes]:
-    """Strings of an array as llama.cpp takes them: up to the first NUL.
-
-    ``gguf_get_arr_str`` gives a pointer, of which ``llama-vocab.cpp`` makes a ``std::string``.
-    """
+    """Strings of an array as llama.cpp takes them: up to the first NUL."""
+    # gguf_get_arr_str gives a pointer, of which llama-vocab.cpp makes a std::string.
     return [word.partition(NUL)[0] for word in listed] if NUL in b"".join(listed) else listed
 
 

@@ -76,14 +76,7 @@ class TokenListing:
 
 
 def dump(model: BPEModel) -> Files:
-    """Writes ``NAME.gguf``: a head without tensors, which llama.cpp loads as a vocabulary.
-
-    Tokens that merge characters are written as SentencePiece's kind (``llama``), or, where it is
-    what they do, under a name of :mod:`.characters`; all others as GPT-2's.
-    ``tokenizer.ggml.pre`` is a name whose splitter is proved to cut every text as the model's
-    pre-tokenizer does, or to give this vocabulary the same tokens; where there is none, the
-    nearest. What cannot be said is replaced by what llama.cpp loads.
-    """
+    """Writes ``NAME.gguf``: a head without tensors, which llama.cpp loads as a vocabulary."""
     name = model.origin.name if STEM.fullmatch(model.origin.name) else "tokenizer"
     return {f"{name}.gguf": rendered(keys_of(model))}
 
@@ -98,6 +91,8 @@ def keys_of(model: BPEModel, pre: str | None = None) -> dict[str, Typed]:
     kept = kept_of(model)
     held: Mapping[str, Any] = kept.get("keys", {})
     over_characters = name_over_characters(model, kept)
+    # Characters are merged as SentencePiece's kind does, or, where it is what they do, under a
+    # name.
     kind = "llama" if model.alphabet == "char" else "gpt2"
     if over_characters is not None:
         kind = GEMMA4 if over_characters == GEMMA4 else "gpt2"
@@ -114,6 +109,8 @@ def keys_of(model: BPEModel, pre: str | None = None) -> dict[str, Typed]:
     elif llama and "pre" in kept:
         keys[PRE] = ("string", str(kept["pre"]))
     elif not llama and (kept.get("pre") or not kept):
+        # A name whose splitter is proved to cut every text as the model's pre-tokenizer does, or to
+        # give this vocabulary the same tokens; where there is none, the nearest.
         keys[PRE] = ("string", pre or written_name(model))
     keys[TOKENS] = ("array", ("string", [text.encode("utf-8") for text in listing.texts]))
     if llama:
@@ -138,12 +135,11 @@ def keys_of(model: BPEModel, pre: str | None = None) -> dict[str, Typed]:
 def without_tensors(data: bytes, name: str) -> bytes:
     """The head alone, saying that no tensors follow: what llama.cpp loads as a vocabulary.
 
-    A big-endian one is written little-endian: llama.cpp loads the order of its machine only.
-
     Raises:
         FormatError, UnsupportedError: as :func:`.head.parse_head`.
     """
     head = layout_of(data, name)
+    # llama.cpp loads the order of its machine only.
     if head.order == "big":
         head = parse_head(data, name)
         return rendered({key: typed_of(value) for key, value in head.keys.items()})
@@ -158,10 +154,8 @@ def kept_of(model: BPEModel) -> Mapping[str, Any]:
 
 
 def _name(model: BPEModel, listing: TokenListing) -> str:
-    """A name with which llama.cpp does with special tokens what the model does; mostly none.
-
-    That of a GGUF file is kept. Other formats lose theirs on the way, so none is written.
-    """
+    """A name with which llama.cpp does with special tokens what the model does; mostly none."""
+    # Only a GGUF file's is kept: on the way from other formats the name is lost.
     name = str(kept_of(model).get("keys", {}).get(NAME, ""))
     if written_as_phi3(model):
         return name if is_phi3(name) else PHI3
@@ -286,9 +280,7 @@ def written_as_phi3(model: BPEModel) -> bool:
 def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> TokenListing:
     """Every id with a text that no other has: where two would be spelled alike, a stand-in.
 
-    Args:
-        model: what is written.
-        kept: what a GGUF file that it was read from said besides.
+    ``kept``: what a GGUF file that the model was read from said besides.
     """
     over_characters = model.alphabet == "char"
     entries: dict[int, tuple[str, int]] = {}
@@ -346,10 +338,7 @@ def _effective(texts: Sequence[str], types: Sequence[int]) -> list[int]:
 def _without_chance(texts: list[str], types: list[int], name: str) -> None:
     """Takes out of each two special tokens that llama.cpp would find by chance the later one.
 
-    Args:
-        texts: of all tokens; changed in place, as are their types.
-        types: as the file says them.
-        name: of the model, by which special tokens may take white space along.
+    The lists are changed in place. By ``name``, the model's, tokens may take white space along.
     """
     while True:
         now = _effective(texts, types)
@@ -376,13 +365,11 @@ def puts_space(model: BPEModel) -> bool:
 
 
 def _no_more_than_symbols(model: BPEModel) -> frozenset[int]:
-    """The user-defined tokens that are written as normal ones, where a space is put before texts.
-
-    llama.cpp puts one behind each user-defined token, too. One character that no other token
-    holds is a symbol of its own, whatever its kind; the tokens of bytes are none of a text's.
-    """
+    """The user-defined tokens that are written as normal ones."""
     if not puts_space(model):
         return frozenset()
+    # llama.cpp puts a space behind each user-defined token, too. One character that no other token
+    # holds is a symbol of its own, whatever its kind; tokens of bytes are none of a text's.
     kinds = model.vocab.kinds
     texts = [content for content, n in model.vocab.ids.items() if kinds.get(n) != "byte"]
     held = Counter(char for text in texts for char in {*text.decode("utf-8")})

@@ -19,13 +19,8 @@ _HEADER = "#version: 0.2"
 def dump(model: BPEModel, *, names: str = "encoder") -> Files:
     """Writes the pair, as OpenAI's own files are written.
 
-    Added tokens stand in the vocabulary with their ids. For a rank table, the merges are the
-    split of each token that merging reaches, in rank order.
-
-    Args:
-        model: the model.
-        names: ``encoder`` (``encoder.json`` and ``vocab.bpe``) or ``vocab`` (``vocab.json`` and
-            ``merges.txt``).
+    ``names``: ``encoder`` (``encoder.json``, ``vocab.bpe``) or ``vocab`` (``vocab.json``,
+    ``merges.txt``).
     """
     if model.alphabet != "byte":
         from ...theory.byte_ranks import over_bytes  # reading does not wait for it
@@ -95,17 +90,15 @@ def added_entries(model: BPEModel) -> dict[str, int]:
 def pair_list(
     model: BPEModel,
 ) -> Sequence[tuple[bytes, bytes]] | Mapping[bytes, tuple[bytes, bytes]]:
-    """The merges to write: as listed, or each reachable token's split in rank order.
-
-    Those that name what is no token are left out, because no reader takes them: bytes without a
-    token, and what a model that merges something else than bytes has.
-    """
+    """The merges to write: as listed, or each reachable token's split in rank order."""
     from ...merging.canonical import canonical
 
     pairs = model.merges.pairs if isinstance(model.merges, PairList) else canonical(model).splits
     plain = model.alphabet == "byte" and model.affixes == Affixes()
     if plain and not missing_bytes(model.vocab.ids):
         return pairs
+    # No reader takes a merge that names what is no token: bytes without one, and what a model that
+    # merges something else than bytes has.
     ids, each = model.vocab.ids, pairs.values() if isinstance(pairs, Mapping) else pairs
     return [(x, y) for x, y in each if x in ids and y in ids and x + y in ids]
 

@@ -93,21 +93,18 @@ _SCHEMES: dict[str, Prefixing] = {"always": "always", "first": "first", "never":
 
 
 def read_metaspace(node: Node) -> MetaspaceSettings:
-    """A ``Metaspace`` in any of its spellings, as tokenizers 0.23 reads it.
-
-    ``prepend_scheme`` is "always" where it is absent, ``split`` is true where it is null;
-    ``str_rep`` says nothing, nor does a true ``add_prefix_space``. A false one only repeats
-    "never": with any other scheme tokenizers does not load the file, and before there were
-    schemes it meant "never" (``pre_tokenizers/metaspace.rs``).
-    """
+    """A ``Metaspace`` in any of its spellings."""
     node.only("type", "replacement", "str_rep", "add_prefix_space", "prepend_scheme", "split")
     if node.get("str_rep").given:
         node["str_rep"].be(str)
+    # As tokenizers 0.23 reads it (pre_tokenizers/metaspace.rs); str_rep says nothing.
     scheme = node["prepend_scheme"].be(str) if "prepend_scheme" in node else "always"
     if scheme not in _SCHEMES:
         node["prepend_scheme"].fail(
             f"{scheme!r} is not a prepend scheme", fix=f"one of {', '.join(_SCHEMES)}"
         )
+    # A true one says nothing, a false one only repeats "never": with any other scheme tokenizers
+    # does not load the file, and before there were schemes it meant "never".
     if not node.flag("add_prefix_space", default=True) and scheme != "never":
         node["add_prefix_space"].refuse(
             'tokenizers does not load a false "add_prefix_space" with any other prepend_scheme '

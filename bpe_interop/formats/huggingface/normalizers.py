@@ -31,9 +31,6 @@ from .component import components, kind_of, read_replace, replace_json
 def read_normalizer(node: Node) -> tuple[tuple[NormalizerStep, ...], bool]:
     """The steps of a normalizer (none for null), and whether it maps text to bytes in the end.
 
-    A ``ByteLevel`` normalizer writes the text in the byte alphabet before it is cut. What
-    stands after it would see mapped characters, which no step here is meant for.
-
     Raises:
         UnsupportedError: a normalizer that is not understood, by its path.
     """
@@ -59,6 +56,7 @@ def _components(node: Node) -> Iterator[Node]:
 def _read_step(node: Node) -> NormalizerStep:
     kind = kind_of(node)
     if kind == "ByteLevel":
+        # It writes text in the byte alphabet; what stands after it would see mapped characters.
         node.refuse("a ByteLevel normalizer before another one is not supported")
     if kind not in _READERS:
         node.refuse(f"the normalizer {kind!r} is not supported")

@@ -47,18 +47,13 @@ _SYNTAX = frozenset(r"\.^$*+?()[]{}|")
 
 @Memo
 def in_own_terms(model: BPEModel) -> BPEModel:
-    """The character-level model that is written for this one; itself where it is of the kind.
-
-    Byte tokens keep their kind. User-defined tokens become added tokens, or stay in the
-    vocabulary without a merge; where the normalizer would change one that is looked for, all
-    become splits, if that is exact. Unused ones stay there too, but for single characters, which
-    would be found. Worked out once for each model.
-    """
+    """The character-level model that is written for this one; itself where it is of the kind."""
     vocab, held = model.vocab, found_as_added(model)
     unused, kinds = unused_characters(model), model.vocab.kinds
     own = replace(
         model,
         vocab=Vocab(
+            # Unused tokens stay without a merge, but for single characters, which would be found.
             {content: number for content, number in vocab.ids.items() if number not in unused},
             {n: kind for n, kind in kinds.items() if kind in ("byte", "user_defined")},
         ),
@@ -69,6 +64,8 @@ def in_own_terms(model: BPEModel) -> BPEModel:
     )
     only_bytes = {number: kind for number, kind in kinds.items() if kind == "byte"}
     found = {token.text for token in held}
+    # Where the normalizer would change one that is looked for, all become splits, if that is exact;
+    # else they become added tokens, or stay without a merge.
     if any(text not in found and not stays_symbol(model, text) for text in user_defined(model)):
         steps = splits(own)
         if steps is not None:
@@ -82,19 +79,20 @@ def in_own_terms(model: BPEModel) -> BPEModel:
 def splits(model: BPEModel) -> tuple[Split, ...] | None:
     """User-defined tokens as splits before which whole pretokens are looked up (Theorem 31).
 
-    The first cuts the tokens out, the longest first. The second cuts a pretoken that is a token
-    which merging does not build, between two of the tokens that merging gives. None where that
-    is not exact.
+    None where that is not exact.
     """
     if model.pretokenizer or model.lookup_first or model.affixes != Affixes():
         return None
     frozen = user_defined(model)
     words = sorted(frozen, key=lambda text: (-len(text), text))
+    # The first cuts the tokens out, the longest first.
     first = Split(_pattern("|".join(map(_escaped, words))), "isolated")
     listed = {token.text.encode() for token in model.added or ()}
     whole = {content.decode() for content in not_merged(model) | listed}
     whole = {text for text in whole if not any(frozen.find(text))}
     merger = Merger(model.merges)
+    # The second cuts a pretoken that is a token which merging does not build, between two of the
+    # tokens that merging gives.
     rests: dict[str, list[str]] = {}
     for text in sorted(whole):
         cuts = accumulate(map(len, _tokens(model, merger, text)))
@@ -248,12 +246,7 @@ def _escaped(text: str) -> str:
 
 
 def left_spaces(model: BPEModel, step: JoinPieces) -> int:
-    """How many spaces at the start of a decoded text SentencePiece leaves out.
-
-    One, but none where the dummy prefix is not escaped: it looks for U+2581 only. Where it
-    collapses spaces, it leaves one out of each token until there is text, which are all of them
-    if no token begins with two; but none of an unknown token's surface.
-    """
+    """How many spaces at the start of a decoded text SentencePiece leaves out."""
     escaped = not any(
         step == Prepend(" ") or (isinstance(step, SentencePieceText) and not step.escape)
         for step in model.normalizer or ()
@@ -261,8 +254,11 @@ def left_spaces(model: BPEModel, step: JoinPieces) -> int:
     space = SPACE.encode("utf-8")
     if not any(content.startswith(space) for content in model.vocab.ids):
         return 0
+    # It looks for U+2581 only.
     if step.dummy == "prefix" and not escaped:
         return 0
+    # It leaves one out of each token until there is text: all of them, if no token begins with two;
+    # but none of an unknown token's surface.
     if step.collapse and escaped and model.fallback.byte_fallback:
         double = any(content.startswith(2 * space) for content in model.vocab.ids)
         return int(step.dummy != "none") if double else ALL_SPACES

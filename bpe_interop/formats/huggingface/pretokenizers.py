@@ -64,10 +64,6 @@ _MAX_LENGTH = 100_000
 def read_pretokenizer(node: Node) -> tuple[tuple[PreTokenizerStep, ...], bool]:
     """The steps of a pre-tokenizer, and whether it maps text to bytes.
 
-    ``ByteLevel`` is taken apart into what it does, in its order: a prefix space, a split, the
-    byte alphabet. The last mapping is implied by a byte-level model and is not listed; an
-    earlier one stays, because the steps after it see the mapped characters.
-
     Raises:
         UnsupportedError: a pre-tokenizer that is not understood, by its path.
     """
@@ -77,6 +73,8 @@ def read_pretokenizer(node: Node) -> tuple[tuple[PreTokenizerStep, ...], bool]:
         node.refuse("ByteLevel appears twice, so bytes would be mapped to characters twice")
     if mappings:
         check_mapped(node, steps[steps.index(ByteChars()) :])
+    # A byte-level model implies the last mapping. An earlier one stays: the steps after it see the
+    # mapped characters.
     if steps and steps[-1] == ByteChars():
         steps.pop()
     return tuple(steps), mappings == 1
@@ -105,6 +103,7 @@ def _read_sequence(node: Node) -> tuple[PreTokenizerStep, ...]:
 
 def _read_byte_level(node: Node) -> tuple[PreTokenizerStep, ...]:
     check_byte_level(node)
+    # Taken apart into what it does, in its order: a prefix space, a split, the byte alphabet.
     steps: list[PreTokenizerStep] = []
     if node.flag("add_prefix_space"):
         steps.append(PrefixSpace())

@@ -70,9 +70,6 @@ _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 def load(files: Mapping[str, bytes]) -> BPEModel:
     """Reads a BPE ``tokenizer.json``.
 
-    It is byte-level where a ``ByteLevel`` normalizer or pre-tokenizer maps text to bytes, else
-    character-level.
-
     Raises:
         FormatError: a file is malformed; the message names the file and the JSON path.
         UnsupportedError: something that could change ids is not understood.
@@ -162,11 +159,7 @@ def _origin(files: Mapping[str, bytes], notes: tuple[str, ...], beside: Companio
 def _read_pipeline(
     root: Node,
 ) -> tuple[tuple[NormalizerStep, ...], tuple[PreTokenizerStep, ...], Alphabet]:
-    """The normalizer, the pre-tokenizer, and what pretokens are cut into.
-
-    A ``ByteLevel`` that ends the normalizer does what one does that begins the pre-tokenizer,
-    except to added tokens that are looked for in between.
-    """
+    """The normalizer, the pre-tokenizer, and what pretokens are cut into."""
     pretokenizer, mapped = read_pretokenizer(root.get("pre_tokenizer"))
     normalizer, mapped_before = read_normalizer(root.get("normalizer"))
     if not mapped_before:
@@ -182,6 +175,8 @@ def _read_pipeline(
                 "is not supported",
                 fix="set its normalized to false",
             )
+    # A ByteLevel that ends the normalizer does what one does that begins the pre-tokenizer, except
+    # to added tokens that are looked for in between.
     return normalizer, (ByteChars(), *pretokenizer) if pretokenizer else (), "byte"
 
 
@@ -232,11 +227,7 @@ def _added_entries(root: Node) -> Iterator[Node]:
 def _read_added(
     entries: Iterator[Node], words: SpelledVocabulary, normalizer: Sequence[NormalizerStep]
 ) -> tuple[tuple[AddedToken, ...], tuple[str, ...]]:
-    """Added tokens with the ids that tokenizers gives them, and where the file says otherwise.
-
-    tokenizers ignores ``added_tokens[].id``: a content in the vocabulary has that id, any other
-    gets the next number (``tokenizer/added_vocabulary.rs``).
-    """
+    """Added tokens with the ids that tokenizers gives them, and where the file says otherwise."""
     tokens: dict[str, AddedToken] = {}
     forms: dict[int, str] = {}
     notes: list[str] = []
@@ -248,6 +239,8 @@ def _read_added(
         if not text:
             notes.append(f"{entry.path} is empty; tokenizers passes over it, and so do we")
             continue
+        # tokenizers ignores added_tokens[].id: a content in the vocabulary has that id, any other
+        # the next number (tokenizer/added_vocabulary.rs).
         if text in words.ids:
             number = words.ids[text]
         elif text in tokens:
@@ -273,10 +266,10 @@ def _check_normal_form(
 ) -> None:
     """Refuses an added token that tokenizers treats otherwise than by the last of its entries.
 
-    ``forms`` holds, by id, the normal forms that are not the token's own text. tokenizers looks
-    for a normalized token by it, and decodes by it, also where a later entry of the id has none
-    (``AddedVocabulary.add_tokens``, 0.23: ``normalized_cache``).
+    ``forms``: by id, the normal forms that are not the token's own text.
     """
+    # tokenizers looks for a normalized token by its form, and decodes by it, also where a later
+    # entry of the id has none (AddedVocabulary.add_tokens, 0.23: normalized_cache).
     form = normalize(normalizer, text) if normalizer and entry["normalized"].value else text
     if form == "":
         entry.refuse(vanishing(text), fix="remove it, or set its normalized to false")
@@ -324,13 +317,11 @@ _MOST = 2**64 - 1
 def read_batching(root: Node) -> tuple[dict[str, Json], tuple[str, ...]]:
     """The settings by their keys, and notes on those that change what a single text becomes.
 
-    Ids here are without them: serving switches them off or sets them anew (``no_truncation``,
-    ``no_padding``). They are as tokenizers 0.23 reads them (``utils/truncation.rs``,
-    ``utils/padding.rs``), which loads no file with others.
-
     Raises:
-        FormatError: tokenizers does not load these settings.
+        FormatError: tokenizers 0.23 does not load these settings (``utils/truncation.rs``,
+            ``utils/padding.rs``).
     """
+    # Kept and not applied: serving switches them off or sets them anew (no_truncation, no_padding).
     nodes = {key: root.get(key) for key in ("truncation", "padding")}
     given = {key: node for key, node in nodes.items() if node.given}
     for key, node in given.items():

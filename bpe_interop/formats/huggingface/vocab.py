@@ -48,11 +48,8 @@ _NO_MORE: Mapping[str, int] = MappingProxyType({})
 class Spellings(Mapping[str, int]):
     """Spellings and their ids, each looked up among the contents: none is made that is not asked.
 
-    Args:
-        ids: the vocabulary.
-        alphabet: what is spelled: bytes in GPT-2's byte alphabet, or text as it is.
-        literal: its tokens that are not spelled in the byte alphabet, as UTF-8.
-        more: further entries, of which none is a token of the vocabulary.
+    ``literal`` are the tokens that are not spelled in GPT-2's byte alphabet, as UTF-8; ``more`` are
+    further entries, of which none is a token of the vocabulary.
     """
 
     def __init__(
@@ -287,9 +284,6 @@ def _read_affix(node: Node, alphabet: Alphabet) -> bytes:
 def read_merges(node: Node, words: SpelledVocabulary) -> tuple[Pairs, tuple[str, ...]]:
     """Reads the merges, which are strings of two parts and one space, or pairs; and notes.
 
-    Only pairs can hold a part that has a space in it. A merge of what is not spelled in the byte
-    alphabet is left out: what is merged is spelled in it, so the merge never happens.
-
     Raises:
         FormatError: an entry is malformed or names what is not in the vocabulary.
     """
@@ -317,6 +311,7 @@ def read_merges(node: Node, words: SpelledVocabulary) -> tuple[Pairs, tuple[str,
         _check_cut(node, words)
     if not words.literal:
         return pairs, ()
+    # What is merged is spelled in the byte alphabet, so a merge of anything else never happens.
     spelled = [words.literal.isdisjoint(parts) for _, parts in _entries(node)]
     idle = spelled.count(False)
     if not idle:
@@ -470,12 +465,7 @@ def vocabulary(
     by_bytes: bool,
     file: str,
 ) -> tuple[Vocab, Pairs]:
-    """The vocabulary without the entries that only give an added token its number; the merges.
-
-    Such an entry is no merge's part or product, no symbol and, with ``by_bytes``, no byte
-    token; with whole-pretoken lookup (``looked_up`` is then the pre-tokenizer) it must also be
-    no possible pretoken.
-    """
+    """The vocabulary without the entries that only give an added token its number; the merges."""
     byte_tokens = [*BYTE_TOKENS.values()] if by_bytes else []
     dropped = _numbering_only(words, pairs, added, looked_up, byte_tokens)
     kept = words.ids
@@ -508,6 +498,8 @@ def _numbering_only(
     return {
         text
         for text, content in numbering.items()
+        # No merge's part or product, no symbol, no byte token that is used, and, where whole
+        # pretokens are looked up, no possible pretoken: no text gives it but as an added token.
         if text in words.literal
         or (
             content not in used

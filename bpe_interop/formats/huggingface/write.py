@@ -40,12 +40,7 @@ _BETWEEN = b",\n      "
 
 
 def dump(model: BPEModel) -> dict[str, bytes]:
-    """Writes ``tokenizer.json``, ``tokenizer_config.json`` and ``special_tokens_map.json``.
-
-    The configuration names ``PreTrainedTokenizerFast``: transformers 5 rebuilds the tokenizers
-    of model classes from vocabulary and merges, and would discard the pipeline written here. The
-    class of the source is named where it builds just this pipeline.
-    """
+    """Writes ``tokenizer.json``, ``tokenizer_config.json`` and ``special_tokens_map.json``."""
     if model.alphabet == "char":
         model = in_own_terms(model)
     extras, batching = (
@@ -84,15 +79,13 @@ def held_tokens(added: Iterable[AddedToken]) -> tuple[AddedToken, ...]:
 def stated_in_vocab(
     model: BPEModel, added: Sequence[AddedToken], vocab: Mapping[str, int]
 ) -> Sequence[AddedToken]:
-    """The added tokens whose ids must stand in ``model.vocab``.
-
-    tokenizers numbers the others by position: the next number after the vocabulary. Only the
-    last of them can be numbered so, in a run that begins exactly there. The token for unknown
-    text is looked for in the vocabulary only.
-    """
+    """The added tokens whose ids must stand in ``model.vocab``."""
     new = [token for token in added if token.text not in vocab]
     size = len(vocab)
+    # The token for unknown text is looked for in the vocabulary only.
     least = next((n + 1 for n, t in enumerate(new) if t.id == model.fallback.unknown), 0)
+    # tokenizers numbers the others by position, from the end of the vocabulary on: only the last of
+    # them can be numbered so, in a run that begins exactly there.
     for start in range(least, len(new) + 1):
         run = [token.id for token in new[start:]]
         if run == list(range(size + start, size + start + len(run))):
@@ -155,11 +148,7 @@ def _names(model: BPEModel, added: Sequence[AddedToken], own: Spelled) -> dict[i
 
 
 def _merges(model: BPEModel, own: Spelled) -> bytes | bytearray:
-    """The merge list: as listed, or each token's one split in rank order (Theorem 4).
-
-    Strings, which every version reads; but readers skip a string that begins with "#version",
-    and cannot tell a part that holds a space.
-    """
+    """The merge list: as listed, or each token's one split in rank order (Theorem 4)."""
     pairs = model.merges.pairs if isinstance(model.merges, PairList) else canonical(model).splits
     each = pairs.values() if isinstance(pairs, Mapping) else pairs
     # The kernel spells every token in the byte alphabet.
@@ -171,6 +160,8 @@ def _merges(model: BPEModel, own: Spelled) -> bytes | bytearray:
     # A byte without a token is dropped before it could be merged.
     there = (pair for pair in each if pair[0] in words and pair[1] in words)
     parts = [(words[left], words[right]) for left, right in there]
+    # Strings, which every version reads; but readers skip one that begins with "#version", and
+    # cannot tell a part that holds a space.
     listed: list[Json] = [f"{left} {right}" for left, right in parts]
     if any(left.startswith("#version") or " " in left + right for left, right in parts):
         listed = [[left, right] for left, right in parts]

@@ -21,11 +21,7 @@ LISTING = ".vocab"
 
 
 def dump(model: BPEModel) -> Files:
-    """Writes ``NAME.model``, as minbpe's ``save`` does.
-
-    Ids are the bytes' values, and 256 plus a merge's place. For a rank table the merges are the
-    split of each token that merging reaches, in rank order.
-    """
+    """Writes ``NAME.model``, as minbpe's ``save`` does."""
     pairs = pairs_of(model)
     ids = numbered(pairs)
     added = held_tokens(model.added or (), len(ids))
@@ -66,15 +62,13 @@ def numbered(pairs: Iterable[tuple[bytes, bytes]]) -> dict[bytes, int]:
 
 
 def held_tokens(added: Iterable[AddedToken], size: int) -> list[AddedToken]:
-    """The added tokens that minbpe can have beside ``size`` ids, each behind those it begins.
-
-    minbpe takes the first of the texts in its list that matches.
-    """
+    """The added tokens that minbpe can have beside ``size`` ids, each behind those it begins."""
     kept: list[AddedToken] = []
     for token in added:
         free = token.id >= size and all(token.id != other.id for other in kept)
         if free and token.text.split() == [token.text]:
             kept.append(token)
+    # minbpe takes the first of the texts in its list that matches.
     for place, token in enumerate(kept):
         if any(later.text.startswith(token.text) for later in kept[place + 1 :]):
             return sorted(kept, key=lambda one: -len(one.text))
@@ -115,13 +109,10 @@ def express(model: BPEModel) -> str | Loss:
 
 
 def _one_line(pattern: Pattern, model: BPEModel) -> str:
-    """The pattern for ``regex``, without captures and line ends, and not changed by ``strip``.
-
-    One that is ``regex``'s already keeps its spelling; others get the best known of those proved
-    equal for this vocabulary.
-    """
+    """The pattern for ``regex``, without captures and line ends, and not changed by ``strip``."""
     source = pattern.source
     if pattern.dialect != "python":
+        # The best known of those proved equal for this vocabulary; regex's own keeps its spelling.
         best = preferred_in(model, Split(pattern, "removed", invert=True), 0, "fancy-regex")
         source = python_source(best, parse(best))
     if captures(source) or "\n" in source or "\r" in source or source != source.strip():

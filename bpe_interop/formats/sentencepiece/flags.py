@@ -93,17 +93,15 @@ def flags_of(steps: Sequence[NormalizerStep]) -> Flags | None:
 
 
 def settings_of(model: BPEModel) -> Flags | None:
-    """The settings that do what a normalizer and a pre-tokenizer do; None where none do.
-
-    A cut at each space changes nothing where no merge makes a token with a space inside: by
-    locality, a cut matters only where a token could stand across it (``docs/theory.md``). An
-    unknown token could, if the space itself was one.
-    """
+    """The settings that do what a normalizer and a pre-tokenizer do; None where none do."""
     steps, cuts = list(acting_normalizer(model.normalizer or ())), list(acting_splits(model))
     if cuts and cuts[0] == Metaspace(SPACE, "never"):
         steps.append(Replace(" ", SPACE))
         del cuts[0]
     flags = flags_of(steps)
+    # A cut at each space changes nothing where no merge makes a token with a space inside: it
+    # matters only where a token could stand across it. An unknown token could, if the space itself
+    # was one.
     if cuts and (cuts != [_CUT] or not _has_space(model) or not begins_with_space_only(model)):
         return None
     return flags

@@ -182,14 +182,12 @@ def _read_pieces(message: Any, file: str) -> list[Piece]:
 def _null_unused(
     pieces: list[Piece], byte_fallback: bool, notes: list[str], file: str
 ) -> list[Piece]:
-    """The pieces, of which a null character is UNUSED where byte fallback stands in for it.
-
-    So sentencepiece 0.2.3 does (``sentencepiece_processor.cc``), which refuses all other pieces
-    that hold one; 0.2.0 takes them as they are.
-    """
+    """The pieces, of which a null character is UNUSED where byte fallback stands in for it."""
     for index, piece in enumerate(pieces):
         if 0 not in piece.surface:
             continue
+        # So does sentencepiece 0.2.3 (sentencepiece_processor.cc), which refuses all other pieces
+        # that hold one; 0.2.0 takes them as they are.
         if piece.surface != b"\0" or not (byte_fallback or piece.type == UNUSED):
             _fail(file, index, f"the piece {show(piece.surface)} holds a null character")
         if piece.type != UNUSED:
@@ -268,11 +266,10 @@ def _added(listing: PieceListing, spec: Any, unknown: int) -> tuple[AddedToken, 
 
 
 def _roles(listing: PieceListing, spec: Any, unknown: int) -> dict[int, list[str]]:
-    """The roles of pieces, which go by surface (``sentencepiece_processor.cc``, ``bos_id``).
-
-    The ids that the spec names are the trainer's wish, and sentencepiece does not read them.
-    """
+    """The roles of pieces."""
     others, ids = listing.outline.others, listing.vocab.ids
+    # They go by surface (sentencepiece_processor.cc, bos_id). The ids that the spec names are the
+    # trainer's wish, and sentencepiece does not read them.
     numbers = {piece.surface: number for number, piece in others.items()}
     roles: dict[int, list[str]] = {}
     for role in ROLES:
@@ -375,16 +372,15 @@ class PieceListing:
 
 
 def take(data: bytes, file: str) -> tuple[Any, PieceListing] | None:
-    """The message of a file without its pieces, and these; None where Python reads them.
-
-    That is so where the kernel leaves it to Python, and where the rest is malformed, has fields
-    that are not known, or is written otherwise than protobuf writes it.
-    """
+    """The message of a file without its pieces, and these; None where Python reads them."""
     if len(data) > MAX_SIZE:
         return None
+    # The kernel leaves pieces to Python in which something is wrong, which tells the error.
     pieces = take_pieces(data)
     if pieces is None or pieces.count > MAX_PIECES:
         return None
+    # So is a rest that is malformed, or has fields that are not known, or that protobuf would write
+    # otherwise.
     message = ModelSettings.of(pieces.rest) or _by_protobuf(pieces.rest, file)
     if message is None:
         return None

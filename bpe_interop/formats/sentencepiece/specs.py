@@ -154,11 +154,7 @@ def _fill_trainer(spec: Any, model: BPEModel, flags: Flags, outline: Outline) ->
 def _holder(
     role: str, added: Sequence[AddedToken], outline: Outline, placed: AddedToken | None
 ) -> int:
-    """The id of a role's piece; -1 if there is none.
-
-    It is as stated, else as SentencePiece finds it by name, else what the template places there:
-    sentencepiece places nothing else (``add_bos``, ``add_eos``).
-    """
+    """The id of a role's piece; -1 if there is none."""
     kind = UNKNOWN if role == "unk" else CONTROL
     others = outline.others
     stated = sorted(token.id for token in added if role in token.roles)
@@ -167,6 +163,8 @@ def _holder(
         named = [number for number, piece in others.items() if piece.type == UNKNOWN]
     else:
         named = [number for number, piece in others.items() if piece.surface == name]
+    # As stated, else as SentencePiece finds it by name, else what the template places there:
+    # sentencepiece places nothing else (add_bos, add_eos).
     for number in (*stated, *named, *([] if placed is None else [placed.id])):
         if number in others and others[number].type == kind:
             return number
@@ -187,9 +185,7 @@ def _fill_normalizer(spec: Any, flags: Flags) -> None:
 def extras_of(
     message: Any, model: BPEModel, outline: Outline, presence: Mapping[str, Json], file: str
 ) -> dict[str, Json]:
-    """What a source's message says beyond the model that was read from it.
-
-    ``presence`` is what it says of its pieces.
+    """What a source's message says beyond the model; ``presence`` is what it says of its pieces.
 
     Raises:
         FormatError: a number in a spec is not finite.

@@ -25,30 +25,24 @@ LISTING = "tokenizer.vocab"
 
 
 def dump(model: BPEModel) -> dict[str, bytes]:
-    """Writes ``tokenizer.model``, and ``tokenizer_config.json`` where there is a template.
-
-    Ids are positions. Scores are the model's own where they order its tokens as its ranks do,
-    else minus the rank. Bytes are written as the characters of GPT-2's byte alphabet: the ids are
-    those of single pretokens then, not of whole texts, and the file says so.
-    """
+    """Writes ``tokenizer.model``, and ``tokenizer_config.json`` where there is a template."""
     written = spelled(model)
     message = message_of(written, pieces_of(written))
     if model.alphabet == "byte":
+        # The ids are those of single pretokens, spelled in GPT-2's byte alphabet, and not of whole
+        # texts: the file says so.
         message.trainer_spec.model_prefix = PRETOKEN_LEVEL.encode()
     data: bytes = message.SerializeToString(deterministic=True)
     return {MAIN: data, **write_beside(model)}
 
 
 def vocab_listing(model: BPEModel, files: Files) -> Files:
-    """Adds ``tokenizer.vocab``: a line with surface, tab and score for each piece.
-
-    As sentencepiece's trainer writes it (``src/trainer_interface.cc``, ``SaveVocab``): scores
-    with up to six digits, as a C++ stream prints them.
-    """
+    """Adds ``tokenizer.vocab``: a line with surface, tab and score for each piece."""
     model = spelled(model)
     spec = message_of(model, []).trainer_spec
     scored = spec.vocabulary_output_piece_score
     lines = [
+        # As src/trainer_interface.cc (SaveVocab): six digits, as a C++ stream prints them.
         piece.surface + (f"\t{piece.score:g}".encode() if scored else b"") + b"\n"
         for piece in pieces_of(model)
     ]
@@ -103,18 +97,16 @@ def pieces_of(model: BPEModel) -> list[Piece]:
 
 
 def found_as_piece(token: AddedToken, model: BPEModel) -> bool:
-    """Whether a user-defined piece is found wherever this added token is, and nowhere else.
-
-    Such a piece is found in the normalized text, as it is spelled; an added token in its own
-    normalized form, before a ``Metaspace`` writes spaces otherwise. Special tokens that are
-    looked for together with it hide it where they stand, even where they are ordinary text.
-    """
+    """Whether a user-defined piece is found wherever this added token is, and nowhere else."""
     flags = token.special or token.looks_around
     if flags or not token.normalized:
         return False
+    # A piece is found in the normalized text as it is spelled, an added token in its own normalized
+    # form, before a Metaspace writes spaces otherwise.
     if model.pretokenizer and (" " in token.text or SPACE in token.text):
         return False
     if any(
+        # Such a token hides it where they stand together, even where special tokens are text.
         other.special and other.normalized and overlap(other.text, token.text)
         for other in model.added or ()
     ):

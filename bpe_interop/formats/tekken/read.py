@@ -126,12 +126,9 @@ def named(texts: Iterable[str]) -> tuple[AddedToken, ...]:
 
 
 def _bare_list(root: Node, name: str, data: bytes) -> BPEModel:
-    """Megatron's and NeMo's file: the list of tokens alone, numbered by their default settings.
-
-    Source: ``tiktoken_tokenizer.py`` of Megatron-core. The pattern and the special tokens are not
-    in the file.
-    """
+    """Megatron's and NeMo's file: the list of tokens alone, numbered by their default settings."""
     listed = _read_tokens(root, 0)
+    # tiktoken_tokenizer.py of Megatron-core. Pattern and special tokens are not in the file.
     used, beyond = listed[: BARE_SIZE - BARE_SPECIAL], listed[BARE_SIZE - BARE_SPECIAL :]
     ids = {token: rank + BARE_SPECIAL for rank, token in enumerate(used)}
     notes = [

@@ -98,12 +98,7 @@ _UNCUT = r"[\s\S]+"
 
 
 def dump(model: BPEModel) -> Files:
-    """Writes tekken.json; a model that was read from one gives the same bytes again.
-
-    Tokens stand in the order of their ids, the 256 bytes first. What was read from a tekken.json
-    and changes no id (tokens beyond the vocabulary's cut, blocks, layout) is in the model's
-    extras.
-    """
+    """Writes tekken.json; a model that was read from one gives the same bytes again."""
     kept = kept_of(model) or _PLAIN
     names = special_names(model)
     tokens = written_tokens(model)
@@ -203,10 +198,7 @@ def kept_of(model: BPEModel) -> TekkenExtras | None:
 def unfit(model: BPEModel, kept: TekkenExtras, names: Sequence[str]) -> str:
     """Why what is kept is not that of this vocabulary; an empty text where it is.
 
-    Args:
-        model: what is written.
-        kept: what its extras keep.
-        names: the special tokens that are written, by id.
+    ``names`` are the special tokens that are written, by id.
     """
     table = rank_table(model)
     counts = {
@@ -231,9 +223,7 @@ def unfit(model: BPEModel, kept: TekkenExtras, names: Sequence[str]) -> str:
 def listed(names: Sequence[str], least: int | None) -> list[str]:
     """The special tokens that a list names: all but the fillers at the end.
 
-    Args:
-        names: all, by id.
-        least: how many the source's list names, ``None`` where it has none.
+    ``least``: how many the source's list names, ``None`` where it has none.
     """
     shown = len(BUILT_IN) if least is None else least
     end = len(names)

@@ -189,14 +189,12 @@ def _read_added(
 def held_tokens(
     added: Collection[AddedToken], ranks: Mapping[bytes, int]
 ) -> tuple[AddedToken, ...]:
-    """The added tokens that can stand beside some ranks.
-
-    They begin no other one: of those that do tiktoken takes one by chance. And their ids are no
-    other token's rank.
-    """
+    """The added tokens that can stand beside some ranks."""
+    # Their ids are no other token's rank.
     contents = numbered(ranks, {token.id for token in added})
     listed = [t for t in added if contents.get(t.id, t.text.encode()) == t.text.encode()]
     texts = sorted({token.text for token in listed})
+    # Of those that begin another one tiktoken takes one by chance.
     begins = {x for x, y in pairwise(texts) if y.startswith(x)}
     return tuple(token for token in listed if token.text not in begins)
 
@@ -205,17 +203,15 @@ LEAVE_OUT = "rename one of them, or leave one out"
 
 
 def left_open(added: Collection[AddedToken]) -> str:
-    """Why added tokens are not found as tokenizers finds them; empty where they are.
-
-    tiktoken looks for those that are asked for by one pattern, so a special token that is to be
-    text hides none that it overlaps. In tokenizers it does (Theorem 19).
-    """
+    """Why added tokens are not found as tokenizers finds them; empty where they are."""
     prefixed = prefixed_text(token.text for token in added)
     if prefixed is not None:
         return (
             f"the special token {show(prefixed[0])} begins another one, {show(prefixed[1])}: "
             "which of the two tiktoken finds goes by the order of a hash table"
         )
+    # tiktoken looks for those that are asked for by one pattern, so a special token that is to be
+    # text hides none that it overlaps. In tokenizers it does (Theorem 19).
     special = [token.text for token in added if token.special]
     plain = [token.text for token in added if not token.special]
     pairs = ((one, other) for one in special for other in plain if overlap(one, other))

@@ -25,11 +25,7 @@ from .sidecar import Sidecar, held_tokens, n_vocab, write_sidecar
 def dump(model: BPEModel, *, name: str | None = None) -> Files:
     """Writes ``NAME.tiktoken`` and ``NAME.tiktoken.json``.
 
-    The sidecar holds what the model states; what is unknown is left out of it.
-
-    Args:
-        model: the model.
-        name: the files' name; else the model's own, or ``tokenizer`` where that is no file name.
+    ``name`` is the files' name; else the model's own, or ``tokenizer`` where that is no file name.
     """
     own = model.origin.name if STEM.fullmatch(model.origin.name) else ""
     stem = name or own or "tokenizer"
@@ -112,10 +108,6 @@ ENCODING_CONSTRUCTORS = {{"{name}": _encoding}}
 def plugin(model: BPEModel, name: str) -> Files:
     """The files of a plugin: install the directory that holds them with ``pip install``.
 
-    Args:
-        model: its pattern and special tokens must be known.
-        name: what to call the encoding: letters, digits, ``. _ -``, at most 64 characters.
-
     Raises:
         TargetError: the name cannot be used.
         UnstatedError: the pattern or the special tokens are not known.
@@ -158,14 +150,12 @@ def plugin(model: BPEModel, name: str) -> Files:
 
 
 def how_to_load(files: Files, path: Callable[[str], str]) -> list[str]:
-    """How tiktoken, which has no reader of a sidecar, loads what was written.
-
-    Not by its ``load_tiktoken_bpe``: that keeps a copy of each file by its path, and gives the old
-    ranks where the file was written anew (``tiktoken/load.py``, ``read_file_cached``).
-    """
+    """How tiktoken, which has no reader of a sidecar, loads what was written."""
     ranks = [path(name) for name in files if name.endswith(".tiktoken") and "/" not in name]
     if not ranks:
         return []
+    # Not by its load_tiktoken_bpe: that keeps a copy of each file by its path, and gives the old
+    # ranks where the file was written anew (tiktoken/load.py, read_file_cached).
     snippet = [
         "import base64, json, tiktoken",
         f"words = open({ranks[0]!r}, 'rb').read().split()",

@@ -125,10 +125,9 @@ _AS_IT_IS = "PreTrainedTokenizerFast"
 class CompanionFacts:
     """What the files beside a ``tokenizer.json`` add to it.
 
-    ``kept``, ``others`` (settings that are no format's, or another's, by their keys) and
-    ``model_config`` can change no id; ``model_config`` is the network's, so it has no place in
-    what is written. ``lost`` are the notes on tokens and roles that these files ask for and
-    ``tokenizer.json`` does not give.
+    ``kept`` and ``others`` (settings of no format, or of another) change no id. ``model_config`` is
+    the network's, and is not written. ``lost`` are notes on tokens and roles that these files ask
+    for and ``tokenizer.json`` does not give.
     """
 
     added: tuple[AddedToken, ...]
@@ -148,14 +147,9 @@ def read_beside(
     alphabet: Alphabet,
     vocab: Mapping[str, int],
 ) -> CompanionFacts:
-    """Reads roles, chat templates, harmless settings, and what contradicts the file.
+    """Reads roles, chat templates, harmless settings, and what contradicts the ``tokenizer.json``.
 
-    Args:
-        files: the ``tokenizer.json`` and those beside it.
-        added: its added tokens.
-        root: the ``tokenizer.json`` itself; its vocabulary and merges are not looked at.
-        alphabet: what its pretokens are cut into.
-        vocab: its vocabulary.
+    ``root`` is that file but for its vocabulary (``vocab``) and merges.
 
     Raises:
         FormatError: one of the files is malformed.
@@ -244,9 +238,7 @@ def _tell_flags(config: Node, root: Node, added: Sequence[AddedToken], notes: li
 def unread_keys(config: Node, format: str) -> list[str]:
     """The keys of a ``tokenizer_config.json`` that change nothing of what is read, nor travel.
 
-    Args:
-        config: the ``tokenizer_config.json``.
-        format: the name of the main file's format.
+    ``format`` is the main file's.
     """
     keys = [key for key, value in config.be(dict).items() if value is not None]
     if format == "huggingface":
@@ -270,16 +262,13 @@ def write_beside(
     """``tokenizer_config.json`` and ``special_tokens_map.json``, which contradict nothing.
 
     Beside them ``bpe_interop.json``, where the model has settings of a format that keeps them so.
-
-    The class is one that serves what the ``tokenizer.json`` says: ``root`` with this vocabulary.
-    Everything is spelled as transformers 4.57 and 5 both read it: chat templates stand in the
-    configuration; further special tokens are a list under the older key, because 4.57 fails on a
-    list under ``extra_special_tokens`` (5 takes either); roles of a model's own are an object under
-    that key, which both read.
     """
+    # Everything is spelled as transformers 4.57 and 5 both read it.
     roles = {role: token for token in added for role in token.roles}
     tokens: dict[str, Json] = {f"{n}_token": roles[n].text for n in ROLES if n in roles}
     own: dict[str, Json] = {f"{n}_token": roles[n].text for n in sorted(roles.keys() - {*ROLES})}
+    # A model's own roles: both versions read an object under this key. Further special tokens are a
+    # list under the older key, because 4.57 fails on a list here (5 takes either).
     if own:
         tokens[EXTRA_NAMES] = own
     settings = extras.get("tokenizer_config")
@@ -295,6 +284,7 @@ def write_beside(
     others = model.extras.get(CHATS)
     template = chat_templates_json(model.chat_template, others if isinstance(others, dict) else {})
     if template is not None:
+        # In the configuration, where both versions look.
         config["chat_template"] = template
     common: dict[str, Json] = {f"{n}_token": roles[n].text for n in ROLES if n in roles}
     named = _with_class(model, added, config, common, root, vocab)
@@ -331,24 +321,17 @@ def _with_class(
     root: Node,
     vocab: Mapping[str, int],
 ) -> dict[str, Json]:
-    """The ``tokenizer_config.json`` with the class that it names.
+    """The ``tokenizer_config.json`` (``config``) with the class that it names.
 
-    It is the one that the source asked for where both the lowest and the newest transformers
-    serve with it what they serve without it, and else the one that runs the file as it is. The
-    roles for which a class assumes a token, and the model has none, are written as null.
-
-    Args:
-        model: what is written; its origin says which class the source asked for.
-        added: the added tokens that are written.
-        config: the ``tokenizer_config.json`` without its class.
-        special_map: the ``special_tokens_map.json``.
-        root: the ``tokenizer.json`` but for its vocabulary and merges.
-        vocab: its vocabulary.
+    ``root`` is the ``tokenizer.json`` but for its vocabulary and merges.
     """
     as_it_is: dict[str, Json] = {_CLASS: _AS_IT_IS, **config}
+    # The source's class, if the lowest and the newest transformers both serve with it what they
+    # serve without it; else the one that runs the file as it is.
     name = model.origin.served_as
     if name not in LOADED_ALIKE:
         return as_it_is
+    # A class assumes a token for these roles where none is named.
     none = {f"{role}_token": None for role in CLASSES[name].roles}
     named: dict[str, Json] = {_CLASS: name, **none, **config}
     listed = tuple(added)

@@ -83,11 +83,8 @@ WORDS: Mapping[str, str] = {
 def explain(choice: Choice, fields: Sequence[str], taken: str = "", version: str = MEASURED) -> str:
     """A sentence on what transformers serves, and what to do about it; empty if there is no need.
 
-    Args:
-        choice: the class that transformers takes.
-        fields: the fields of the model in which it is other than the file.
-        taken: the class that the installed transformers took, where that was seen.
-        version: the version that took it.
+    ``fields`` are other than the file's; ``taken`` is the class that an installed transformers of
+    this version was seen to take.
     """
     name, by = taken or choice.name, f"transformers {version}"
     if not (taken or choice.known):
@@ -131,9 +128,7 @@ def _listing(words: Sequence[str]) -> str:
 def choose(files_beside: Companions, byte_level: bool) -> Choice:
     """The class that ``AutoTokenizer`` takes (``models/auto/tokenization_auto.py``).
 
-    Args:
-        files_beside: the files beside the ``tokenizer.json``.
-        byte_level: whether ``"ByteLevel"`` stands anywhere in the ``tokenizer.json``.
+    ``byte_level``: whether ``"ByteLevel"`` stands anywhere in the ``tokenizer.json``.
 
     Raises:
         FormatError: a class or a model type is not named by a string.
@@ -180,13 +175,7 @@ def differing(
 ) -> tuple[str, ...]:
     """The fields of the model in which what a class builds is not what the file says.
 
-    Args:
-        choice: the class.
-        root: the ``tokenizer.json``.
-        config: the ``tokenizer_config.json``.
-        alphabet: what the file's pretokens are cut into.
-        roles: the ids of the roles' tokens as they are served.
-        vocab: the file's vocabulary.
+    ``roles``: the ids of the roles' tokens as they are served.
     """
     if choice.built is None:
         return ()
@@ -214,12 +203,7 @@ def differing(
 def components(
     choice: Choice, config: Node
 ) -> tuple[tuple[NormalizerStep, ...], tuple[PreTokenizerStep, ...]]:
-    """The normalizer and the pre-tokenizer that a class of the table builds.
-
-    Args:
-        choice: the class, which the table has.
-        config: the ``tokenizer_config.json``.
-    """
+    """The normalizer and the pre-tokenizer that a class of the table builds."""
     own = Node(CLASSES[choice.name].settled(config).components(), choice.name)
     return read_normalizer(own["normalizer"])[0], read_pretokenizer(own["pre_tokenizer"])[0]
 
@@ -299,13 +283,8 @@ def serve(
 ) -> Serving:
     """What ``AutoTokenizer`` runs, as far as it is known here.
 
-    Args:
-        files_beside: the files beside the ``tokenizer.json``.
-        root: the ``tokenizer.json``; its vocabulary and merges are not looked at.
-        added: its added tokens, as tokenizers numbers them.
-        alphabet: what its pretokens are cut into.
-        byte_level: whether ``"ByteLevel"`` stands anywhere in it.
-        vocab: its vocabulary.
+    ``root`` is the ``tokenizer.json`` but for its vocabulary and merges; ``byte_level``: whether
+    ``"ByteLevel"`` stands anywhere in it.
 
     Raises:
         FormatError: a file is malformed.
@@ -313,6 +292,7 @@ def serve(
     choice = choose(files_beside, byte_level)
     roles = served_roles(files_beside, root, choice)
     listed = tuple(added)
+    # A class that is rebuilt begins without the file's added tokens.
     start = () if choice.built else listed
     extra = extra_tokens(files_beside)
     special = {
@@ -340,14 +320,8 @@ def serve(
 def _before(
     files_beside: Companions, root: Node, ids: Mapping[str, int], roles: Iterable[Stated]
 ) -> Iterator[str]:
-    """What the lowest transformers does otherwise than the file says, and the newest does not.
-
-    Args:
-        files_beside: the files beside the ``tokenizer.json``.
-        root: the ``tokenizer.json``.
-        ids: the added tokens that the newest transformers ends up with, to their ids.
-        roles: the roles as it gives them.
-    """
+    """What the lowest transformers does otherwise than the file says, and the newest does not."""
+    # ids and roles are those that the newest gives.
     name, because = _named(files_beside)
     if not name:
         kind = str(files_beside.model_config.get("model_type").value)
@@ -420,15 +394,14 @@ def added_as_served(
 ) -> tuple[tuple[AddedToken, ...], dict[str, str]]:
     """The added tokens by id, and for each that is new the file that wants it.
 
-    Args:
-        listed: the added tokens to begin with.
-        words: the vocabulary of the file's model.
-        wishes: the tokens to add, in order.
-        roles: the roles' tokens.
-        extra: further special tokens.
+    Measured in transformers 5.24 (``tokenization_utils_tokenizers.py``, ``__init__``).
     """
     tokens = {token.text: token for token in listed}
     named = {stated.text for stated in roles}
+    # transformers adds to the tokens of the tokenizer.json (of a class that is rebuilt, to none):
+    # first those of added_tokens_decoder in tokenizer_config.json, by id; without that key, those
+    # of added_tokens.json and of tokenizer.json. Then the roles' tokens, then further special
+    # tokens.
     wanted = [
         replace(wish, token=replace(wish.token, special=wish.token.special or by_role))
         for wish in wishes
@@ -442,6 +415,8 @@ def added_as_served(
             there.add(text)
             file = CONFIG if text in extra else by_whom
             wanted.append(Wish(AddedToken(text, 0), files.get(text, file)))
+    # A token that is there takes the new one's flags and keeps its id; the ids that the files state
+    # are never used.
     _add(tokens, words, [wish.token for wish in wanted if wish.token.text])
     by: dict[str, str] = {}
     for wish in wanted:
@@ -473,11 +448,6 @@ def _add(
 def read_wishes(files_beside: Companions, root: Node, special: Container[str]) -> list[Wish]:
     """The tokens that files want to be there, in the order in which they are added.
 
-    Args:
-        files_beside: the files beside the ``tokenizer.json``.
-        root: the ``tokenizer.json``.
-        special: the texts that files name as special tokens; ``added_tokens.json`` has no flags.
-
     Raises:
         FormatError: a token or an id is malformed.
     """
@@ -491,6 +461,7 @@ def read_wishes(files_beside: Companions, root: Node, special: Container[str]) -
     wishes: dict[int, Wish] = {}
     for text in files_beside.added.be(dict):
         number = files_beside.added[text].id()
+        # added_tokens.json has no flags; what a file names as a special token has them.
         flag = text in special
         token = AddedToken(text, number, special=flag, normalized=not flag)
         wishes[number] = Wish(token, ADDED)
@@ -524,12 +495,7 @@ def tell_tokens(
 ) -> Iterator[Told]:
     """What of the added tokens AutoTokenizer has otherwise than ``tokenizer.json``.
 
-    Args:
-        listed: those of the ``tokenizer.json``.
-        served: those that AutoTokenizer ends up with.
-        by: the files that ask for them.
-        roles: the roles' tokens.
-        plain: whether nothing is normalized.
+    ``by``: the files that ask for tokens; ``plain``: nothing is normalized.
     """
     before, after = ({t.text: t for t in tokens} for tokens in (listed, served))
     named: dict[str, list[str]] = {}
@@ -620,18 +586,13 @@ def tell_ids(
 ) -> Iterator[str]:
     """Where the ids of ``added_tokens.json`` are not those that its tokens have.
 
-    Args:
-        files_beside: the files beside the ``tokenizer.json``.
-        vocab: that of the ``tokenizer.json``.
-        listed: its added tokens.
-        served: those that AutoTokenizer ends up with.
-
     Raises:
         FormatError: an id is no integer.
     """
     if not files_beside.added.be(dict):
         return
     unread = DECODER in files_beside.config
+    # Where that file is not read, the tokens are those of the tokenizer.json.
     ids = {**vocab, **{token.text: token.id for token in (listed if unread else served)}}
     holders = {number: text for text, number in ids.items()}
     wrong: list[str] = []

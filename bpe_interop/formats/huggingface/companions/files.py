@@ -82,8 +82,9 @@ def _object(files: Mapping[str, bytes], name: str) -> Node:
 
 
 def _lenient(files: Mapping[str, bytes], name: str) -> Node:
-    """A model's own configuration, of which a few keys are asked; some hold ``Infinity``."""
+    """A model's own configuration."""
     try:
+        # Some hold Infinity, which is no JSON; of a model's own configuration a few keys are asked.
         value: object = json.loads(files.get(name, b"{}"))
     except (ValueError, RecursionError) as error:
         fix = "get it again, or leave it out"
@@ -115,6 +116,9 @@ def read_roles(
     """
     config, special = _named(files_beside.config), _named(files_beside.special_map)
     unread = DECODER in files_beside.config
+    # Measured in transformers 5.24 (tokenization_utils_base.py, _from_pretrained): with the key
+    # added_tokens_decoder in tokenizer_config.json, special_tokens_map.json is not read; without it
+    # every key of special_tokens_map.json wins, nulls too.
     merged = config if unread else {**config, **special}
     for role in special:
         _tell(role, config.get(role), special[role], role in config, unread, notes)
@@ -182,16 +186,14 @@ def _quoted(text: str | None) -> str:
 
 
 def extra_tokens(files_beside: Companions) -> tuple[str, ...]:
-    """Further special tokens, by text, in order.
-
-    ``special_tokens_map.json`` adds to those of ``tokenizer_config.json`` under the newer key,
-    and under the older one only where no file has either key otherwise.
-    """
+    """Further special tokens, by text, in order."""
     config, special = files_beside.config, files_beside.special_map
     listed = (_texts(config.get(key)) for key in EXTRA)
     first = next((texts for texts in listed if texts), [])
     if DECODER in config:
         return tuple(first)
+    # special_tokens_map.json adds to them under the newer key, and under the older one only where
+    # no file has either key otherwise.
     more = _texts(special.get(EXTRA[0]))
     if EXTRA[0] not in special and not any(key in config for key in EXTRA):
         more = _texts(special.get(EXTRA[1]))
@@ -220,6 +222,9 @@ def read_chat_templates(
     Raises:
         FormatError: a template is no text, or a file is not UTF-8.
     """
+    # Measured in transformers 5.24: the folder's files are read, and chat_template.jinja as the
+    # default unless the folder has one of that name. If there are any of these, chat_template in
+    # tokenizer_config.json is not read.
     templates = _in_files(files)
     stated = _in_config(config.get("chat_template"))
     if templates and stated and templates != stated:
@@ -260,6 +265,7 @@ def _text(data: bytes, name: str) -> str:
 def _in_config(node: Node) -> dict[str, str]:
     if not node.given:
         return {}
+    # A text, or templates by name, as an object or as a list.
     if isinstance(node.value, dict):
         return {name: node[name].be(str) for name in node.value}
     if isinstance(node.value, list):
@@ -283,13 +289,12 @@ _TEXT = "text_config"
 def read_model_config(files_beside: Companions) -> dict[str, Json]:
     """The keys that concern a tokenizer, under ``generation`` those of the other file.
 
-    A model of several kinds of input keeps them under ``text_config``.
-
     Raises:
         FormatError: a key has a value of another kind.
     """
     config = files_beside.model_config
     inner = config.get(_TEXT)
+    # A model of several kinds of input keeps them under text_config.
     nodes = [config, inner] if isinstance(inner.value, dict) else [config]
     settings: dict[str, Json] = {}
     for key in _NAMES:
@@ -323,13 +328,8 @@ def _ids(node: Node) -> Iterator[tuple[str, Json]]:
 def tell_model_config(
     config: Mapping[str, Json], added: Iterable[AddedToken], ids: Iterable[int]
 ) -> Iterator[str]:
-    """Where the model's configuration and the tokenizer say different things.
-
-    Args:
-        config: as :func:`read_model_config` gives it.
-        added: the added tokens with their roles.
-        ids: those of the tokenizer.
-    """
+    """Where the model's configuration and the tokenizer say different things."""
+    # vocab_size is the number of rows of the embedding, which is often rounded up.
     rows = config.get("vocab_size")
     if isinstance(rows, int) and rows <= (largest := max(ids, default=-1)):
         yield (
@@ -350,6 +350,8 @@ def _tell_id(key: str, config: Json, generation: Json, token: AddedToken | None)
             f"{key}: {MODEL_CONFIG} says {config}, {GENERATION} says {generation}; "
             f"{TRANSFORMERS}'s generate goes by {GENERATION}"
         )
+    # generate takes the ids of generation_config.json, and those of config.json where there is
+    # none.
     file, value = (MODEL_CONFIG, config) if generation is None else (GENERATION, generation)
     stated = value if isinstance(value, list) else [value]
     if value is not None and token is not None and token.id not in stated:
