@@ -27,7 +27,6 @@ _STAGES = (
     "test_prove_conditions.py",
     "test_prove_stages.py",
     "test_prove_decoding.py",
-    "test_prove_around.py",
     "test_prove_added.py",
     "test_prove_ids.py",
     "test_prove_affixes.py",
@@ -42,7 +41,6 @@ _CORE = (
 )
 _CUTS = (
     "test_prove.py",
-    "test_prove_places.py",
     "test_prove_cuts.py",
     "test_prove_conditions.py",
     "test_other_tables.py",
@@ -83,7 +81,6 @@ MODULES: dict[str, tuple[str, ...]] = {
     "theory.splitters": ("test_automata.py", *_CUTS),
     "theory.split_tables": ("test_kernel_encoding.py", "test_misreadings.py"),
     "proof.prove": (
-        "test_prove_scopes.py",
         "test_prove_decoding.py",
         "test_verify.py",
         "test_prove.py",
@@ -108,7 +105,7 @@ UNASKED = {
     ),
     "proof.stage": (
         "it looks for texts, and each that it finds is run again; which stages count in a scope is "
-        "held by tests of its own (test_prove_scopes)"
+        "held by tests of its own (test_prove)"
     ),
 }
 """Modules of theory and proof that stand in no row, and why."""

@@ -16,11 +16,12 @@ from bpe_interop.errors import PatternError
 from bpe_interop.merging.canonical import whole_lookups
 from bpe_interop.merging.symbols import textual
 from bpe_interop.model import AddedToken, BPEModel, RankTable, Vocab
-from bpe_interop.proof.prove import prove
+from bpe_interop.proof.prove import SCOPES, about, narrower, prove
 from bpe_interop.sources import load_source
 from bpe_interop.steps import (
     Behavior,
     Digits,
+    Fuse,
     Lowercase,
     Metaspace,
     NormalizerStep,
@@ -345,3 +346,48 @@ def test_templates_that_place_pairs_otherwise_are_not_proved() -> None:
     assert outcome_of(model, changed, "sequence template") == "unknown"
     fewer = replace(model, sequence_template=replace(template, single=template.single[1:]))
     assert outcome_of(model, fewer, "sequence template") == "refuted"
+
+
+# What a proof is about.
+
+GPT2_TINY: BPEModel = load_source(TOKENIZERS / "gpt2-tiny" / "huggingface").model
+
+
+def with_token(text: str) -> BPEModel:
+    return replace(
+        GPT2_TINY, added=(*(GPT2_TINY.added or ()), AddedToken(text, 9_999, special=True))
+    )
+
+
+def test_what_no_side_states_is_not_what_a_verdict_is_about() -> None:
+    silent = replace(GPT2_TINY, sequence_template=None)
+    assert GPT2_TINY.sequence_template is not None
+    said = {
+        scope: about(scope, prove(silent, silent, scope).stages) for scope in ("all", "ordinary")
+    }
+    assert said["all"].endswith("no side says what is placed around a text")
+    assert said["ordinary"] == SCOPES["ordinary"]
+    assert about("all", prove(GPT2_TINY, GPT2_TINY).stages) == SCOPES["all"]
+
+
+def test_what_does_not_count_in_a_scope_is_still_shown() -> None:
+    """The text of a special token differs; where none matches, that changes no id."""
+    proof = prove(with_token("<one>"), with_token("<two>"), "text")
+    shown = {stage.name: stage.outcome for stage in proof.stages}
+    assert shown["special tokens"] == "refuted"
+    assert proof.outcome == "proved"
+
+
+def test_tokens_that_decode_otherwise_leave_the_ids_of_ordinary_texts() -> None:
+    pair = with_token("<one>"), with_token("<two>")
+    proof = prove(*pair)
+    shown = {stage.name: stage.outcome for stage in proof.stages}
+    assert (shown["special tokens"], shown["decoding"]) == ("refuted", "unknown")
+    assert narrower(*pair, proof) == "ordinary"
+
+
+def test_ids_that_decode_otherwise_may_do_so_in_every_scope() -> None:
+    pair = GPT2_TINY, replace(GPT2_TINY, decoder=(Fuse(),))
+    proof = prove(*pair)
+    assert [stage.name for stage in proof.counted if stage.outcome != "proved"] == ["decoding"]
+    assert narrower(*pair, proof) is None

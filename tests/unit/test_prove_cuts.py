@@ -1,9 +1,9 @@
-"""Cuts that no token crosses (Theorem 10): each condition, broken alone, is a text that differs."""
+"""Cuts that no token crosses: each condition of Theorem 10, and where one side cuts (Theorem 26)."""
 
 from __future__ import annotations
 
 import json
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import pytest
@@ -14,11 +14,14 @@ from bpe_interop.diff import diff
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel
+from bpe_interop.proof.pretokenizer import _strings_cut_differently
 from bpe_interop.proof.prove import prove
-from bpe_interop.steps import Pattern
+from bpe_interop.steps import Behavior, Pattern, Split
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.text.patterns import translate
 from bpe_interop.text.spellings import CL100K, CL100K_TRAILING
+from bpe_interop.text.split import split
+from bpe_interop.theory.cuts import DifferingCuts
 
 FORMAT = by_name("huggingface")
 TRAILING = translate(Pattern(CL100K_TRAILING, "fancy-regex"), "oniguruma").source
@@ -186,3 +189,37 @@ def test_cuts_beside_matches_that_are_joined_to_others(behavior: str, token: str
     texts = ["".join(chosen) for size in range(5) for chosen in product("ab.!", repeat=size)]
     equal = all(ids(first, text) == ids(second, text) for text in texts)
     assert (prove(one, two).outcome == "proved") is equal
+
+
+def splitter(source: str, behavior: Behavior = "isolated") -> Split:
+    return Split(Pattern(source, "oniguruma"), behavior, False)
+
+
+def test_tokens_far_from_every_such_cut_are_no_doubt_however_many() -> None:
+    differing = DifferingCuts([splitter(" ")], [splitter(" ", "merged_with_next")])
+    tokens = [f"{one}{two}".encode() for one, two in product("abcdefghijklmnopqrst", repeat=2)]
+    assert differing.none_across(tokens)
+    assert not differing.none_across([*tokens, b" a"])
+
+
+def test_a_token_is_read_from_its_start() -> None:
+    """Between y and a only what stands after an x is cut."""
+    differing = DifferingCuts([splitter("xy")], [])
+    assert split([splitter("xy")], "zya")[0] == ["zya"]
+    assert split([splitter("xy")], "xya")[0] == ["xy", "a"]
+    assert differing.none_across([b"zya"])
+    assert not differing.none_across([b"xya"])
+    assert not differing.none_across([b"ya"])
+
+
+def test_short_strings_that_are_tried_are_cut_otherwise() -> None:
+    tried = [*islice(_strings_cut_differently((splitter("xy"),), ())[0], 5)]
+    assert len(tried) == 5
+    assert all("xy" in text for text in tried)
+
+
+def test_a_cut_off_character_is_one_that_ends_with_its_bytes() -> None:
+    differing = DifferingCuts([splitter("\u00e9")], [])
+    assert "\u00e9".encode()[1:] == b"\xa9"
+    assert not differing.none_across([b"\xa9a"])
+    assert differing.none_across([b"\xaaa"])
