@@ -80,6 +80,8 @@ ENGINES = {
     *("tiktoken", "tokenizers", "transformers", "sentencepiece"),
     *("gigatoken", "mistral_common", "xllamacpp", "llama_cpp"),
 }
+OPTIONAL = ENGINES - {"tiktoken", "tokenizers", "sentencepiece"}
+"""Engines that a plain install has not."""
 SLOW = ENGINES | {"huggingface_hub", "numpy", "regex", "google"}
 SCREEN = {"click", "rich", "typer"}
 DISK = {"os", "pathlib", "shutil", "tempfile", "glob", "io"}
@@ -753,3 +755,18 @@ def test_verify_imports_what_is_asked_for(statement: str, needed: set[str]) -> N
     )
     loaded = {name[len(room) :] for name in done.stdout.split() if name.startswith(room)}
     assert loaded == needed
+
+
+def test_unit_tests_run_no_engine_that_is_optional() -> None:
+    """They are the inner loop; what asks llama.cpp or transformers is in ``tests/engines``."""
+    optional = OPTIONAL | {"llamacpp", "llamacpp_server", "mistral"}  # modules of our engines
+    for path in sorted((ROOT / "tests" / "unit").glob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                named = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                named = [node.module or ""]
+            else:
+                continue
+            for name in named:
+                assert optional.isdisjoint(name.split(".")), (path.name, name)
