@@ -390,7 +390,6 @@ def _check_embedded(source: TokenizerSource[BPEModel], trip: RoundTrip) -> None:
 
 
 def _embedded(row: Format, files: Files) -> Iterable[str]:
-    """What is said of files that were put in as they are."""
     for name, data in row.embedded(files).items():
         yield (
             f"{name} of the source was put in as it is ({len(data):,} bytes), and read back "

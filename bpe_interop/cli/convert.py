@@ -41,8 +41,6 @@ _PRETOKENS = "pretoken-level"
 
 @dataclass(frozen=True, slots=True)
 class _ConvertOptions(WritingOptions):
-    """The same with the options that only this command has."""
-
     names: str | None
     plugin: bool
     name: str
@@ -53,7 +51,6 @@ class _ConvertOptions(WritingOptions):
 
     @property
     def options(self) -> list[str]:
-        """The target format's own options."""
         asked = {
             "vocab-names": self.names == "vocab",
             "plugin": self.plugin,

@@ -87,7 +87,6 @@ class CorpusOptions:
             )
 
     def settings(self, special: Special, template: bool) -> Settings:
-        """How documents become rows of ids."""
         sample = None if self.sample is None else parse_sample(self.sample)
         errors, most = _rule(self.errors)
         return Settings(
@@ -311,7 +310,6 @@ class _ShownTexts:
         self._allowed: Allowed = "all" if special == "parse" else frozenset()
 
     def show(self, texts: Iterator[str], by_line: bool, as_data: bool) -> None:
-        """Prints the tokens of each text."""
         if not as_data:
             for text in texts:
                 show_tokens(text, self._placed(text))
@@ -320,7 +318,6 @@ class _ShownTexts:
         as_json(data if by_line else data[0])
 
     def explain(self, texts: Iterator[str], by_line: bool, as_data: bool) -> None:
-        """Prints how each text was encoded."""
         if not as_data:
             for text in texts:
                 show_explained(self._explained(text), self._explainer)

@@ -40,8 +40,6 @@ from .screen import as_json, lines, print_lines
 
 @dataclass(frozen=True, slots=True)
 class _ExtendOptions(WritingOptions):
-    """The same, and what is added."""
-
     special: tuple[str, ...]
     specials: Path | None
     token: tuple[str, ...]

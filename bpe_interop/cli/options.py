@@ -51,7 +51,6 @@ def preset_names(
 
 
 def file_names(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Whatever files there are."""
     return [CompletionItem(begun, type="file")]
 
 
@@ -170,8 +169,6 @@ def source_options(command: Callable[..., object]) -> Callable[..., object]:
 
 @dataclass(frozen=True, slots=True)
 class WritingOptions:
-    """How a target is written, as the options say it."""
-
     to: str | None
     drop: tuple[str, ...]
     force: bool
@@ -199,7 +196,6 @@ def writing_options(command: Command) -> Command:
 
 
 def source_and_target(command: Command) -> Command:
-    """The arguments SRC and DST."""
     source = click.argument("source", shell_complete=file_names, metavar="SRC")
     target = click.argument("target", metavar="DST", type=click.Path(path_type=Path))
     return source(target(command))
@@ -219,7 +215,7 @@ def corpus_option(does: str) -> Callable[[Command], Command]:
 
 
 def scheduler_options(command: Command) -> Command:
-    """``--scheduler`` and ``--limit``."""
+    """``--scheduler`` and ``--limit``, for :func:`workers_of`."""
     limit = click.option(
         "--limit",
         type=click.FloatRange(min=0, min_open=True),

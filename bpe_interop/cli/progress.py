@@ -44,7 +44,6 @@ class Seen(PhaseTick):
         self.at(self.done + count)
 
     def begin(self, phase: str, total: int | None = None, unit: Unit = "texts") -> None:
-        """A phase begins."""
         self._begun, self.phase, self.total, self._unit = True, phase, total, unit
         self.done, self.said = 0, ""
         if total is not None:

@@ -89,7 +89,6 @@ def as_json(value: Any) -> None:
 
 
 def ids_as_json(value: list[int] | list[list[int]]) -> None:
-    """Prints ids as one JSON document on one line."""
     click.echo(json.dumps(value))
 
 
@@ -121,7 +120,6 @@ def as_text(data: bytes, *, where: str = "standard input") -> str:
 
 
 def write_stdout(data: bytes) -> None:
-    """Writes bytes to standard output, as they are."""
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()

@@ -44,8 +44,6 @@ FIRST = 10
 
 @dataclass(frozen=True, slots=True)
 class _TrainOptions:
-    """What is learned, as the options say it."""
-
     vocab_size: int | None
     merges: int | None
     min_frequency: int | None
@@ -279,7 +277,6 @@ def _made(model: BPEModel) -> int:
 
 
 def _first(done: Training) -> list[str]:
-    """The first merges, for people."""
     model, rule = done.model, done.model.merges
     ids = model.vocab.ids
     if not isinstance(rule, PairList):

@@ -55,7 +55,6 @@ def _engine(ctx: click.Context, param: click.Parameter, value: str | None) -> st
 def _engine_names(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """For completion in a shell."""
     return [CompletionItem(name) for name in NAMES if name.startswith(incomplete)]
 
 
@@ -136,7 +135,6 @@ class _Texts:
     processes: int | None
 
     def read(self) -> Corpora:
-        """The corpora, and how they are read."""
         sample = None if self.sample is None else parse_sample(self.sample)
         chosen = Selection(self.max_bytes, sample, self.seed, self.errors)
         return Corpora(self.corpora, self.field, chosen, self.state, self.processes)
@@ -144,17 +142,13 @@ class _Texts:
 
 @dataclass(frozen=True, slots=True)
 class _Required:
-    """What a good end is."""
-
     require: Require
     metadata: bool
 
     def unmet(self, report: Report) -> tuple[str, ...]:
-        """Why the verdict is not accepted."""
         return unmet(report, self.require, metadata=self.metadata)
 
     def code(self, report: Report) -> int:
-        """The exit code."""
         verdict = report.verdict
         if report.interrupted and verdict != "different":
             return _INTERRUPTED
