@@ -35,11 +35,8 @@ _MOST = 4
 
 
 def marker_notes(model: BPEModel) -> tuple[str, ...]:
-    """A sentence on the markers of the chat templates that are no tokens; none where all are.
-
-    A template that is no Jinja is passed over, as is a model that does not state its added
-    tokens.
-    """
+    """A sentence on the markers of the chat templates that are no tokens; none where all are."""
+    # What is not stated may well be a token.
     if model.added is None:
         return ()
     texts = {token.text for token in model.added}
@@ -102,17 +99,16 @@ def _missing(model: BPEModel, texts: Collection[str]) -> Iterator[str]:
 
 
 def _writing(template: str) -> Iterator[nodes.Node]:
-    """The parts of a template that may become a part of what it writes.
-
-    A text that something is compared with, or searched for, is none.
-    """
+    """The parts of a template that may become a part of what it writes."""
     try:
         todo: list[nodes.Node] = [environment().parse(template)]
+    # What is no Jinja is passed over.
     except (TemplateSyntaxError, RecursionError):
         return
     while todo:
         node = todo.pop()
         yield node
+        # A text that something is compared with, or searched for, is not written.
         inner = () if isinstance(node, (nodes.Compare, nodes.Test)) else node.iter_child_nodes()
         todo.extend(reversed([each for each in inner if not _is_asked(node, each)]))
 
@@ -152,15 +148,13 @@ def _told(marker: str, size: int, texts: Iterable[str]) -> str:
 
 
 def _near(marker: str, texts: Iterable[str]) -> str:
-    """The token that a marker is a misspelling of; empty for none.
-
-    ``</think>`` is none of ``<think>``: a slash, a number and a plural differ on purpose.
-    """
+    """The token that a marker is a misspelling of; empty for none."""
     like = {text.casefold(): text for text in texts if _ends(text) == _ends(marker)}
     wanted = marker.casefold()
     from difflib import get_close_matches  # only a marker that is no token needs it
 
     near = wanted if wanted in like else next(iter(get_close_matches(wanted, like, 1, 0.85)), "")
+    # </think> is none of <think>: a slash, a number and a plural differ on purpose.
     meant = near == wanted or _stem(near) != _stem(wanted)
     return like[near] if near and meant else ""
 

@@ -53,10 +53,6 @@ _PAIR_CLASSES = ("GPT2Tokenizer", "Qwen2Tokenizer")
 def completed(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
     """The model with what the files beside it say and its own files do not.
 
-    Args:
-        model: what its own files say, and presets that know these.
-        files: the files beside them, by name.
-
     Raises:
         FormatError: one of them is malformed, or (UnsupportedError) tiktoken does not find the
             added tokens of a rank file as they are understood here.
@@ -79,6 +75,7 @@ def _with_files(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
     prefixed = any(map(_puts_a_space, model.normalizer or ()))
     stated = beside.config.get("add_prefix_space").value
     obeyed = choose(beside, byte_level=False).name == "LlamaTokenizer" and isinstance(stated, bool)
+    # The file's own flag counts, as in sentencepiece.
     if model.origin.format == "sentencepiece" and obeyed and stated is not prefixed:
         assumed = (
             f"add_prefix_space in {CONFIG} is {str(stated).lower()}, and {_main(model)} says the "
@@ -127,6 +124,7 @@ def _with_class(model: BPEModel, beside: Companions, notes: list[str]) -> BPEMod
     config = beside.config
     plain = not any(config.get(key).value for key in ("add_bos_token", "add_eos_token"))
     spaced = bool(config.get("add_prefix_space").value)
+    # Only what such a class does without further settings was measured.
     if choice.name not in _PAIR_CLASSES or not plain or spaced:
         if choice.name in CLASSES:
             notes.append(
@@ -176,6 +174,8 @@ def _with_tokens(
                 f"{file} gives {show(token.text)} the id {number}, which is {show(holder)} in "
                 f"{_main(model)}"
             )
+        # Beside a rank file, the publishers' own code takes the ids that are stated; transformers
+        # numbers tokens itself (measured in 5.24).
         elif is_new and is_rank_file and token.text not in asked:
             lost.append(f"{file} names {show(token.text)}, and no file gives its id")
         elif number != token.id and not (is_new and is_rank_file):
@@ -207,6 +207,7 @@ def _with_roles(
 ) -> tuple[AddedToken, ...]:
     """The added tokens by id, with the roles that count: those of the files beside."""
     before = {role: token.text for token in model.added or () for role in token.roles}
+    # A role that a file says to be none (null) is none.
     now = {role: text for role, text in before.items() if role not in none}
     for each in roles:
         if each.text not in added:

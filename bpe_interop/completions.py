@@ -30,13 +30,12 @@ class Completer:
         tokens: the tokens that merging or lookup can give, sorted.
 
     Raises:
-        EncodeError: the model changes texts before it cuts them (a normalizer, something put
-            before or after them), so that tokens are not parts of the text; or it merges
-            characters.
+        EncodeError: the model changes texts before it cuts them, or merges characters.
     """
 
     def __init__(self, model: BPEModel, encoder: Encoder, tokens: Sequence[bytes]) -> None:
         steps = model.pretokenizer or ()
+        # Tokens must be parts of the text: nothing is normalized, or put before or after it.
         spelled = model.alphabet == "byte" and model.affixes == Affixes() and not model.normalizer
         if not spelled or any(isinstance(step, (PrefixSpace, Metaspace)) for step in steps):
             raise EncodeError(
@@ -65,29 +64,24 @@ class Completer:
         return stable, sorted(map(list, set(self._completions(rest))))
 
     def encode_bytes(self, content: bytes, valid: int) -> list[int]:
-        """The ids of bytes of which the first ``valid`` are UTF-8.
-
-        The ids that more text may change are taken back, and their bytes and the rest are one
-        pretoken (``_encode_bytes`` in tiktoken's ``src/py.rs``).
-        """
+        """The ids of bytes of which the first ``valid`` are UTF-8."""
         text = content[:valid].decode("utf-8")
         ids = self._encoder.encode(text)
+        # The ids that more text may change are taken back; their bytes and the rest are one
+        # pretoken (_encode_bytes in tiktoken's src/py.rs).
         stable = len(ids) - self._unstable_count(ids, text, frozenset())
         rest = b"".join(map(self._encoder.token_bytes, ids[stable:])) + content[valid:]
         return ids[:stable] + self._encoder.encode_pretoken(rest)
 
     def _unstable_count(self, ids: list[int], text: str, allowed: AbstractSet[str]) -> int:
-        r"""How many ids at the end more text may change: those of the last pretoken.
-
-        Where they begin with white space, the white space before it belongs to them: a pattern
-        such as ``\s*[\r\n]+`` may take it in.
-        """
+        """How many ids at the end more text may change: those of the last pretoken."""
         pretokens = self._encoder.pretokenize(self._after_added(text, allowed))
         if not pretokens:
             return 0
         last = pretokens[-1]
         content = last.encode("utf-8") if isinstance(last, str) else last
         count = len(self._encoder.encode_pretoken(content))
+        # A pattern such as \s*[\r\n]+ may take in the white space before it.
         if count and ids[-count] in self._blank:
             while count < len(ids) and ids[-count - 1] in self._blank:
                 count += 1

@@ -43,13 +43,11 @@ def _on_chats(model: BPEModel) -> tuple[str, ...]:
 
 
 def stale_template(model: BPEModel) -> Iterator[str]:
-    """Ids in the sequence template that are not those of the tokens that it names.
-
-    tokenizers places the ids, and never looks at the names (``processors/template.rs``).
-    """
+    """Ids in the sequence template that are not those of the tokens that it names."""
     template = model.sequence_template
     # Where added tokens are not stated, the id may well be one's.
     parts = () if template is None or model.added is None else (*template.single, *template.pair)
+    # tokenizers places the ids, and never looks at the names (processors/template.rs).
     named = {
         (part.name, number): len(part.ids)
         for part in parts
@@ -110,10 +108,7 @@ def _undecoded(model: BPEModel) -> Iterator[str]:
 
 
 def _not_given_back(model: BPEModel) -> tuple[str, str] | None:
-    """The first text whose ids decode to another one; None where there is none, or none is known.
-
-    White space at the ends is not looked at: templates and dummy prefixes place some.
-    """
+    """The first text whose ids decode to another one; None where none is known."""
     try:
         encoder = Encoder(model)
         for text in _TEXTS:
@@ -121,6 +116,7 @@ def _not_given_back(model: BPEModel) -> tuple[str, str] | None:
             if not ids or model.fallback.unknown in ids:
                 continue  # a character without a token is lost whatever decodes
             back = encoder.decode(ids)
+            # Templates and dummy prefixes place white space at the ends.
             if back.strip() != text:
                 return text, back
     except BpeInteropError:

@@ -37,7 +37,7 @@ def read_pair(vocabulary: bytes, merges: bytes) -> tuple[Numbers, Pairs, tuple[b
     """The tokens and the merges of GPT-2's pair of files.
 
     The last of the three are the tokens that are not spelled in the byte alphabet, as UTF-8. The
-    twin is ``formats/gpt2/files.py``.
+    twin is ``formats/gpt2/read.py``.
     """
     answers = _ask("pair_read", vocabulary, len(vocabulary), merges, len(merges))
     if answers is None:
