@@ -20,21 +20,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from .errors import UnsupportedError
-from .formats.huggingface.companions import (
-    CONFIG,
-    Companions,
-    Stated,
+from .formats.huggingface.companions.auto_class import (
     added_as_served,
     choose,
     components,
+    read_wishes,
+)
+from .formats.huggingface.companions.files import (
+    Companions,
+    Stated,
     extra_tokens,
     read_chat_templates,
     read_companions,
     read_model_config,
     read_roles,
-    read_wishes,
     tell_model_config,
 )
+from .formats.huggingface.names import CONFIG
 from .formats.tiktoken.sidecar import LEAVE_OUT, left_open
 from .model import AddedToken, BPEModel, SequenceTemplate, all_ids, show
 from .presets import SAVE_ANEW, without_numbering

@@ -15,12 +15,12 @@ from typing import TypeAlias, Union
 from .arguments import several
 from .encode import Encoder
 from .errors import ArgumentError, BpeInteropError, SpecialTokenError, UnstatedError
-from .formats.huggingface.companions import (
-    MODEL_CONFIG,
+from .formats.huggingface.companions.files import (
     read_companions,
     read_model_config,
     tell_model_config,
 )
+from .formats.huggingface.names import MODEL_CONFIG
 from .model import (
     BATCHING,
     MAX_ID,

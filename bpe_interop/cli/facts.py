@@ -55,7 +55,8 @@ from typing import Any
 
 from ..encode.plan import plan_of
 from ..engines.transformers import served_facts
-from ..formats.huggingface.companions import CONFIG, unread_keys
+from ..formats.huggingface.companions import unread_keys
+from ..formats.huggingface.names import CONFIG
 from ..io.reader import TokenizerSource
 from ..merging.canonical import canonical
 from ..model import FIELDS, BPEModel, PairList, all_ids, text_of

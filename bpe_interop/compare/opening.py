@@ -21,7 +21,7 @@ from ..engines import (
 from ..engines.facts import facts, is_address
 from ..engines.transformers import read_directory, served_facts, serving, tell_served
 from ..errors import EngineError, SourceError, UnsupportedError
-from ..formats.huggingface.companions import WORDS, explain
+from ..formats.huggingface.companions.auto_class import WORDS, explain
 from ..io.names import spelled
 from ..io.reader import TokenizerSource, find
 from ..model import BPEModel

@@ -28,8 +28,9 @@ from bpe_interop.engines.transformers import read_directory, serving
 from bpe_interop.errors import FormatError, LossyConversionError
 from bpe_interop.formats import Files, by_name, file_names
 from bpe_interop.formats.huggingface import FORMAT
-from bpe_interop.formats.huggingface.companions import CONFIG, NAMES, Serving
 from bpe_interop.formats.huggingface.companions import files as companions
+from bpe_interop.formats.huggingface.companions.auto_class import Serving
+from bpe_interop.formats.huggingface.names import CONFIG, NAMES
 from bpe_interop.gate import refuse
 from bpe_interop.model import FIELDS, BPEModel
 from bpe_interop.sources import load_source

@@ -33,63 +33,25 @@ from ....transformers_classes import (
     TRANSFORMERS,
 )
 from ...names import KEPT_BESIDE
-from ..names import ADDED, CONFIG, GENERATION, MODEL_CONFIG, NAMES, OTHERS, SPECIAL_MAP
+from ..names import ADDED, CONFIG, GENERATION, MODEL_CONFIG, OTHERS, SPECIAL_MAP
 from ..post_processors import read_post_processor
 from .auto_class import (
-    WORDS,
     Serving,
-    added_as_served,
     around,
-    choose,
-    components,
-    explain,
-    read_wishes,
     serve,
     served_roles,
     tell_ids,
 )
 from .files import (
     Companions,
-    Stated,
     chat_templates_json,
     extra_tokens,
-    loader_settings,
     read_chat_templates,
     read_companions,
     read_model_config,
     read_roles,
     tell_model_config,
 )
-
-__all__ = [
-    "ADDED",
-    "CONFIG",
-    "MODEL_CONFIG",
-    "NAMES",
-    "SPECIAL_MAP",
-    "WORDS",
-    "CompanionFacts",
-    "Companions",
-    "Serving",
-    "Stated",
-    "added_as_served",
-    "choose",
-    "components",
-    "explain",
-    "extra_tokens",
-    "loader_settings",
-    "read_beside",
-    "read_chat_templates",
-    "read_companions",
-    "read_model_config",
-    "read_roles",
-    "read_wishes",
-    "serve",
-    "settings_of_others",
-    "tell_model_config",
-    "unread_keys",
-    "write_beside",
-]
 
 _READ = frozenset(
     {
