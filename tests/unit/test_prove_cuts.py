@@ -1,4 +1,4 @@
-"""Cuts that no token crosses: each condition (Theorem 10), and cuts of one side only (Theorem 26)."""
+"""Cuts that no token crosses (Theorem 10), and where one side only cuts (Theorem 26)."""
 
 from __future__ import annotations
 
