@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
 import pkgutil
 import re
-import shlex
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
-from command_line import in_process
-from conftest import FIXTURES, ROOT
+from conftest import ROOT
+from test_examples import blocks
 
 import bpe_interop
 from bpe_interop.errors import BpeInteropError
@@ -26,7 +21,6 @@ from trust.laws import DECISIONS
 FOLDER = ROOT / "docs" / "refusals"
 PAGES = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.md"))}
 INDEX = PAGES.pop("index")
-CHECKER = doctest.OutputChecker()
 
 
 def classes(parent: type[BpeInteropError]) -> set[type[BpeInteropError]]:
@@ -79,50 +73,8 @@ def test_the_grades_of_a_page_are_those_that_formats_give() -> None:
         assert f"\n- `{grade}`: " in PAGES[f"LOSS-{field}"], (field, grade)
 
 
-def console(code: str) -> list[str]:
-    return re.findall(r"^```console\n(.*?)^```$", PAGES[code], re.M | re.S)
-
-
-def doctests(code: str) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```$", PAGES[code], re.M | re.S)
-
-
-def test_every_page_has_one_example_that_is_run() -> None:
+def test_every_page_has_one_example_that_prints_the_code() -> None:
+    """It is run in ``test_examples.py``."""
     for code in PAGES:
-        assert len(console(code)) + len(doctests(code)) == 1, code
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("code", [code for code in PAGES if console(code)])
-def test_commands_print_what_the_page_says(
-    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(FIXTURES, tmp_path / "fixtures")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    (block,) = console(code)
-    printed = expected = ""
-    with in_process(monkeypatch) as call:
-        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-            command, _, expected = part.partition("\n")
-            if command.startswith("bpe-interop "):
-                done = call(*shlex.split(command)[1:])
-                printed = done.err + done.out
-            else:
-                subprocess.run(["bash", "-c", command], check=True)
-                printed = ""
-            assert CHECKER.check_output(expected, printed, doctest.ELLIPSIS), printed
-    assert f"see {code}" in expected
-
-
-@pytest.mark.parametrize("code", [code for code in PAGES if doctests(code)])
-def test_python_examples_give_what_the_page_says(
-    code: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    (text,) = doctests(code)
-    example = doctest.DocTestParser().get_doctest(text, {}, code, f"{code}.md", 0)
-    report: list[str] = []
-    result = doctest.DocTestRunner(verbose=False).run(example, out=report.append)
-    assert result.attempted > 0
-    assert not result.failed, "".join(report)
+        [block] = blocks(f"docs/refusals/{code}.md")
+        assert not block.shell or f"see {code}" in block.text.rpartition("$ ")[2], code

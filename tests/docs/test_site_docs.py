@@ -1,92 +1,35 @@
-"""The pages for a first hour are true: ``docs/start.md`` and ``docs/recipes`` print what they say.
-
-Each page is run from its top in a fresh folder that holds the repository's fixtures.
-"""
+"""Pages of the site: their links lead somewhere, their commands and numbers are the code's."""
 
 from __future__ import annotations
 
-import doctest
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import click
 import pytest
-from command_line import Command, in_process
-from conftest import FIXTURES, ROOT, Data
+from conftest import ROOT
 from mistral_common.tokens.tokenizers.base import TokenizerVersion
 from site_links import broken
+from test_examples import blocks
 
 from bpe_interop.cli import cli
+from bpe_interop.cli.view import view_command
 from bpe_interop.formats import each_format
+from bpe_interop.view.live import LIVE_LIMIT
+from bpe_interop.view.page import LIMIT
 
 DOCS = ROOT / "docs"
 PAGES = {
     path.relative_to(DOCS).as_posix(): path.read_text("utf-8")
     for path in sorted(DOCS.rglob("*.md"))
 }
-RUN = [name for name in PAGES if name == "start.md" or name.startswith("recipes/")]
-BLOCK = re.compile(r"^(<!-- example: real -->\n)?```(console|python)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"(?<!\!)\[[^\]]*\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
-CHECKER = doctest.OutputChecker()
-
-
-def unversioned(text: str) -> str:
-    """Without the version numbers of libraries, and without spaces at the ends of lines."""
-    return re.sub(r" +$", "", re.sub(r"(?<=[a-z] )\d+\.\d+\.\d+\b", "VERSION", text), flags=re.M)
-
-
-def console(text: str, call: Command) -> None:
-    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
-        command, _, expected = part.partition("\n")
-        words = shlex.split(command)
-        assert words[0] == "bpe-interop"
-        done = call(*words[1:])
-        printed = unversioned(done.err + done.out)
-        assert CHECKER.check_output(unversioned(expected), printed, doctest.ELLIPSIS), printed
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("page", [name for name in RUN if BLOCK.search(PAGES[name])])
-def test_examples_give_what_the_page_says(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_examples(page, tmp_path, monkeypatch, real=False)
-
-
-@pytest.mark.parametrize("page", [name for name in RUN if "<!-- example: real" in PAGES[name]])
-def test_examples_with_real_files_give_what_the_page_says(
-    page: str, data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data("tiktoken_cache")
-    run_examples(page, tmp_path, monkeypatch, real=True)
-
-
-def run_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, real: bool) -> None:
-    """The blocks of a page in their order; those marked as real need tiktoken's own files."""
-    shutil.copytree(FIXTURES, tmp_path / "fixtures")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    names: dict[str, object] = {}
-    report: list[str] = []
-    with in_process(monkeypatch) as call:
-        for number, (marked, kind, text) in enumerate(BLOCK.findall(PAGES[page])):
-            if marked and not real:
-                continue
-            if kind == "console":
-                console(text, call)
-                continue
-            example = doctest.DocTestParser().get_doctest(text, names, f"{page}-{number}", page, 0)
-            runner = doctest.DocTestRunner(verbose=False)
-            result = runner.run(example, out=report.append, clear_globs=False)
-            assert result.attempted > 0
-            assert not result.failed, "".join(report)
-            names = example.globs
 
 
 def test_every_recipe_has_an_example() -> None:
-    assert [name for name in RUN if not BLOCK.search(PAGES[name])] == ["recipes/index.md"]
+    pages = [name for name in PAGES if name == "start.md" or name.startswith("recipes/")]
+    assert [name for name in pages if not blocks(f"docs/{name}")] == ["recipes/index.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -154,3 +97,11 @@ def test_the_page_of_formats_names_all_that_is_read() -> None:
         for beside in row.names.beside:
             for name in beside.names:
                 assert name.partition("*")[0].format("NAME.tiktoken") in page, name
+
+
+def test_limits_of_the_view_are_those_of_the_code() -> None:
+    page = PAGES["view.md"]
+    assert f"at most {LIMIT:,} bytes" in page
+    assert f"up to {LIVE_LIMIT:,} bytes" in page
+    port = next(each for each in view_command.params if each.name == "port")
+    assert f"port {port.default};" in page
