@@ -133,36 +133,23 @@ def by_us(
     return found
 
 
-@pytest.mark.long
+@pytest.mark.parametrize("allowed", [pytest.param("all", marks=pytest.mark.long), frozenset()])
 @pytest.mark.parametrize(("steps", "normalizer"), NORMALIZERS, ids=str)
 @given(added=token_lists, text=texts)
-def test_all_allowed_is_what_tokenizers_does(
+def test_all_or_none_allowed_is_what_tokenizers_does(
     steps: tuple[NormalizerStep, ...],
     normalizer: normalizers.Normalizer | None,
+    allowed: Allowed,
     added: list[AddedToken],
     text: str,
 ) -> None:
+    """None allowed is its ``encode_special_tokens``."""
     shapes = [normalize(steps, token.text) for token in added if token.normalized]
     # The engine takes one of two equal shapes by chance, and does not end on an empty one.
     assume(len(set(shapes)) == len(shapes) and "" not in shapes)
     engine = engine_of(added, normalizer)
-    assert by_us(added, steps, text) == by_engine(engine, added, text)
-
-
-@pytest.mark.parametrize(("steps", "normalizer"), NORMALIZERS, ids=str)
-@given(added=token_lists, text=texts)
-def test_none_allowed_is_encode_special_tokens(
-    steps: tuple[NormalizerStep, ...],
-    normalizer: normalizers.Normalizer | None,
-    added: list[AddedToken],
-    text: str,
-) -> None:
-    shapes = [normalize(steps, token.text) for token in added if token.normalized]
-    # The engine takes one of two equal shapes by chance, and does not end on an empty one.
-    assume(len(set(shapes)) == len(shapes) and "" not in shapes)
-    engine = engine_of(added, normalizer)
-    engine.encode_special_tokens = True
-    assert by_us(added, steps, text, frozenset()) == by_engine(engine, added, text)
+    engine.encode_special_tokens = allowed != "all"
+    assert by_us(added, steps, text, allowed) == by_engine(engine, added, text)
 
 
 names = st.lists(st.text("ab<", min_size=1, max_size=4), unique=True, min_size=1, max_size=5)
