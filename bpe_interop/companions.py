@@ -30,6 +30,7 @@ from .formats.huggingface.companions.files import (
     Companions,
     Stated,
     extra_tokens,
+    loader_settings,
     read_chat_templates,
     read_companions,
     read_model_config,
@@ -59,6 +60,10 @@ def completed(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         FormatError: one of them is malformed, or (UnsupportedError) tiktoken does not find the
             added tokens of a rank file as they are understood here.
     """
+    if model.origin.format in _OPEN:
+        # transformers reads them beside such a file, or the publishers' own class does.
+        settings = loader_settings(read_companions(files))
+        model = replace(model, origin=replace(model.origin, settings=settings))
     model = _with_files(model, files) if files else model
     # A sidecar with such tokens is refused; a preset or a file beside may bring them too.
     reason = left_open(model.added or ()) if model.origin.format == "tiktoken" else ""

@@ -30,9 +30,12 @@ def metadata_apart(
 
 
 def _loaders(a: BPEModel, b: BPEModel) -> Iterator[Difference]:
-    """The keys of ``tokenizer_config.json`` that loaders obey, where both sides may have one."""
+    """The keys of ``tokenizer_config.json`` that loaders obey, beside files of one format.
+
+    What a key does depends on the format of the file that the loader finds.
+    """
     left, right = a.origin.settings, b.origin.settings
-    if left is None or right is None:
+    if left is None or right is None or a.origin.format != b.origin.format:
         return
     for key in dict.fromkeys((*left, *right)):
         if left.get(key) != right.get(key):

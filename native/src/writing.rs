@@ -1,5 +1,5 @@
 //! The texts of files: a vocabulary and merges spelled in GPT-2's byte alphabet, and rank files
-//! (twins: `formats/huggingface/write.py`, `formats/gpt2/files.py`, `formats/tiktoken/ranks.py`).
+//! (twins: `formats/huggingface/write.py`, `formats/gpt2/write.py`, `formats/tiktoken/ranks.py`).
 #![forbid(unsafe_code)]
 
 use crate::canonical::SYMBOL;

@@ -173,3 +173,31 @@ def test_a_lock_file_has_truncation_and_padding(tmp_path: Path) -> None:
     ran = CliRunner().invoke(cli, ["verify", held, other, "--metadata"])
     assert ran.exit_code == 1
     assert [each.field for each in verify(held, other).metadata] == ["truncation", "padding"]
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("few_texts")
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("split_special_tokens", True), ("legacy", True), ("tokenizer_class", "GemmaTokenizer")],
+)
+def test_what_a_loader_reads_beside_a_model_file_is_locked(
+    key: str, value: object, tmp_path: Path
+) -> None:
+    """As beside a ``tokenizer.json``: AutoTokenizer reads these keys there too."""
+    folder, held = tmp_path / "served", str(tmp_path / "x.lock")
+    folder.mkdir()
+    shutil.copyfile(
+        FIXTURES / "tokenizers/spm-tiny/sentencepiece/tokenizer.model", folder / "tokenizer.model"
+    )
+    config: dict[str, object] = {"tokenizer_class": "LlamaTokenizer", "eos_token": "</s>"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    before = AutoTokenizer.from_pretrained(folder).encode("a</s>b")
+    assert CliRunner().invoke(cli, ["lock", str(folder), "-o", held]).exit_code == 0
+    assert CliRunner().invoke(cli, ["verify", held, str(folder), "--metadata"]).exit_code == 0
+    (folder / "tokenizer_config.json").write_text(json.dumps({**config, key: value}), "utf-8")
+    if key == "split_special_tokens":
+        assert AutoTokenizer.from_pretrained(folder).encode("a</s>b") != before
+    ran = CliRunner().invoke(cli, ["verify", held, str(folder), "--metadata"])
+    assert ran.exit_code == 1
+    assert f"because     {key}: " in ran.stdout

@@ -79,7 +79,7 @@ def test_panels_have_the_ids_of_the_reference() -> None:
 
 
 def test_a_line_ends_behind_a_line_feed_and_has_its_own_direction() -> None:
-    """The browser finds the direction, as of any text (tests/browser_view.py)."""
+    """The browser finds the direction, as of any text (tests/engines/browser_view.py)."""
     text = "ab\n\u05e9\u05dc cd\nef"
     assert len(panels(SIDES[:1], text)[0].lines) == 3
     assert to_view(SIDES[:1], text).count('<p dir="auto">') == 3
