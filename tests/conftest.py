@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from reports import few_texts as with_few_texts
 
 from bpe_interop.cli import progress
+from bpe_interop.encode import Encoder, joined_rows
 from fixtures import make_golden
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,3 +138,21 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
     """``command("encode", SOURCE, stdin=b"...")`` runs ``bpe-interop`` in this process."""
     with in_process(monkeypatch) as call:
         yield call
+
+
+@pytest.fixture
+def misread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our encoder takes ``hello`` for ``bye``, however it is asked."""
+    right = Encoder.encode
+
+    def wrong(self: Encoder, text: str, *asked: Any) -> list[int]:
+        return right(self, text.replace("hello", "bye"), *asked)
+
+    def each(self: Encoder, texts: list[str], *asked: Any, **_: Any) -> list[list[int]]:
+        return [wrong(self, text, *asked) for text in texts]
+
+    def joined(self: Encoder, texts: list[str], *asked: Any, **_: Any) -> Any:
+        return joined_rows(each(self, texts, *asked))
+
+    for name, way in {"encode": wrong, "encode_each": each, "encode_joined": joined}.items():
+        monkeypatch.setattr(Encoder, name, way)

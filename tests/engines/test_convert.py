@@ -23,7 +23,6 @@ from bpe_interop.compare.conversion import compare_written
 from bpe_interop.compare.report import Check, Report
 from bpe_interop.compare.words import engines, why_not_proved
 from bpe_interop.convert import Conversion, convert
-from bpe_interop.encode import Encoder
 from bpe_interop.engines.tokenizers import TokenizersEngine
 from bpe_interop.errors import (
     BpeInteropError,
@@ -337,22 +336,9 @@ def test_dolma2_gives_the_published_rank_file_once_its_tokens_are_dropped(
 
 
 @pytest.mark.long
-def test_a_source_that_its_engine_reads_otherwise_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("misread")
+def test_a_source_that_its_engine_reads_otherwise_is_refused(tmp_path: Path) -> None:
     """Whatever we misread, the source's own engine is asked before anything is written."""
-    right = Encoder.encode
-
-    def wrong(self: Encoder, text: str, allowed_special: Any = frozenset()) -> list[int]:
-        return right(self, text.replace("hello", "bye"), allowed_special)
-
-    def each(
-        self: Encoder, texts: list[str], allowed: Any = frozenset(), **how: Any
-    ) -> list[list[int]]:
-        return [wrong(self, text, allowed) for text in texts]
-
-    monkeypatch.setattr(Encoder, "encode", wrong)
-    monkeypatch.setattr(Encoder, "encode_each", each)
     with pytest.raises(CheckFailedError, match="the source is not the tokenizer that we read"):
         convert(TINY / "huggingface", tmp_path / "out", "tiktoken")
     assert names(tmp_path) == []

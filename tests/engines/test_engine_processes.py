@@ -21,7 +21,6 @@ from bpe_interop.compare.conversion import (
 )
 from bpe_interop.compare.sides import ORDINARY, PARSED, Own
 from bpe_interop.convert import convert
-from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_files
 from bpe_interop.errors import CheckFailedError
 from bpe_interop.io.reader import find
@@ -137,20 +136,10 @@ def test_a_conversion_is_checked_in_processes_as_it_is_here(
     assert len(asked) == 2
 
 
-@pytest.mark.usefixtures("engines_in_processes")
+@pytest.mark.usefixtures("engines_in_processes", "misread")
 def test_a_difference_that_a_process_met_is_told_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = Encoder.encode
-
-    def wrong(self: Encoder, text: str, allowed_special: Any = frozenset()) -> list[int]:
-        return right(self, text.replace("hello", "bye"), allowed_special)
-
-    def each(self: Encoder, texts: list[str], allowed: Any = frozenset(), **_: Any) -> Any:
-        return [wrong(self, text, allowed) for text in texts]
-
-    monkeypatch.setattr(Encoder, "encode", wrong)
-    monkeypatch.setattr(Encoder, "encode_each", each)
     monkeypatch.setattr(conversion, "check_source", lambda *given: ())
     with pytest.raises(CheckFailedError, match="what was written is not the tokenizer that we"):
         convert(TINY / "huggingface", tmp_path / "out", "tiktoken")
