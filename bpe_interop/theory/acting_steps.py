@@ -13,7 +13,7 @@ from ..errors import EngineMissingError, PatternError
 from ..memo import Memo
 from ..model import BPEModel
 from ..steps import (
-    ByteChars,
+    Digits,
     Lowercase,
     Metaspace,
     Nmt,
@@ -22,11 +22,14 @@ from ..steps import (
     PrefixSpace,
     Prepend,
     PreTokenizerStep,
+    Punctuation,
     Replace,
     SentencePieceText,
     Split,
     Strip,
     StripAccents,
+    UnicodeScripts,
+    Words,
 )
 from ..text.charsets import (
     EVERYTHING,
@@ -130,7 +133,9 @@ def _after_split(step: PreTokenizerStep, present: CharSet) -> CharSet:
     if isinstance(step, Split) and step.behavior == "removed" and not step.invert:
         only = _one_character(step.pattern)
         return present if only is None else intersect(present, negate(only))
-    return EVERYTHING if isinstance(step, ByteChars) else present
+    # These only cut. Any other step may write what was not there.
+    cuts = isinstance(step, (Split, Digits, Punctuation, Words, UnicodeScripts))
+    return present if cuts else EVERYTHING
 
 
 def _pattern_never_matches(pattern: Pattern | str, present: CharSet) -> bool:
