@@ -161,7 +161,7 @@ def test_another_role_or_chat_template_fails_where_it_is_asked_for(
     for texts in (None,) if locked else (None, ["a"]):
         assert_parity(held, other, texts)
         assert_parity(held, same, texts, metadata=True)
-        with pytest.raises(AssertionError, match=f"the metadata is not: {field}: "):
+        with pytest.raises(AssertionError, match=f"because     {field}: "):
             assert_parity(held, other, texts, metadata=True)
 
 
