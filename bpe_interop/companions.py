@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from .errors import UnsupportedError
+from .formats.huggingface.companions import OPEN, settings_of_classes
 from .formats.huggingface.companions.auto_class import (
     added_as_served,
     choose,
@@ -46,9 +47,6 @@ from .strict_json import Node
 from .text.bytechars import to_chars
 from .transformers_classes import CLASSES, LOWEST, MEASURED, ROLES, TRANSFORMERS
 
-_OPEN = ("gpt2", "tiktoken", "sentencepiece")
-"""Formats whose files do not say all of their added tokens."""
-
 _PAIR_CLASSES = ("GPT2Tokenizer", "Qwen2Tokenizer")
 """Classes whose work on a pair is known, measured in transformers 5.24."""
 
@@ -60,7 +58,7 @@ def completed(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         FormatError: one of them is malformed, or (UnsupportedError) tiktoken does not find the
             added tokens of a rank file as they are understood here.
     """
-    if model.origin.format in _OPEN:
+    if model.origin.format in OPEN:
         # transformers reads them beside such a file, or the publishers' own class does.
         settings = loader_settings(read_companions(files))
         model = replace(model, origin=replace(model.origin, settings=settings))
@@ -109,6 +107,10 @@ def _with_files(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         assumed=(*model.origin.assumed, *assumed),
     )
     extras = {**model.extras, "model_config": dict(config)} if config else model.extras
+    settings = settings_of_classes(beside, {token.text for token in model.added or ()})
+    if settings and model.origin.format in OPEN:
+        # As they are read beside a ``tokenizer.json``, whose writer writes them.
+        extras = {**extras, "huggingface": {"tokenizer_config": settings}}
     chat_template = model.chat_template if model.chat_template is not None else chat_template
     return replace(model, chat_template=chat_template, extras=extras, origin=origin)
 
@@ -163,7 +165,7 @@ def _with_tokens(
     words = _words(model)
     served, by = added_as_served(listed.values(), words, wishes, roles, extra)
     asked = {wish.token.text: wish.token.id for wish in wishes}
-    open_ended = model.origin.format in _OPEN and not _says_all(model)
+    open_ended = model.origin.format in OPEN and not _says_all(model)
     holders = {number: text for text, number in words.items()}
     holders.update({token.id: token.text for token in listed.values()})
     kept: dict[str, AddedToken] = {}

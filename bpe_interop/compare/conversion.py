@@ -484,10 +484,13 @@ def _checked(
 
 def _modes(engine: str, model: BPEModel) -> list[Mode]:
     known, modes = facts(engine), [ORDINARY]
-    if model.added and known.parses_special:
+    # Such a folder asks its loader for this, and so does the one that is written of it.
+    as_text = known.directories and (model.origin.settings or {}).get("split_special_tokens")
+    parses = known.parses_special and not as_text
+    if model.added and parses:
         modes.append(PARSED)
     if model.sequence_template is not None and known.applies_template:
-        modes.append(TEMPLATED if known.parses_special else AROUND)
+        modes.append(TEMPLATED if parses else AROUND)
     return decoding(modes, [model])
 
 

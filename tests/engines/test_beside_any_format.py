@@ -243,3 +243,32 @@ def test_inspect_names_every_file_of_the_folder(command: Command, tmp_path: Path
     (tmp_path / "pair" / "tokenizer_config.json").write_text(json.dumps(other), "utf-8")
     found = json.loads(command("inspect", tmp_path / "pair", "--json").out)
     assert found["unread_keys"] == {"tokenizer_config.json": ["legacy"]}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("source", ["spm-tiny/sentencepiece", "gpt2-tiny/huggingface"])
+def test_settings_that_mean_the_same_to_every_class_are_written(
+    source: str, tmp_path: Path
+) -> None:
+    """Whatever file they lie beside: ``AutoTokenizer`` serves the same on both sides."""
+    folder, out = tmp_path / "served", tmp_path / "out"
+    shutil.copytree(FIXTURES / "tokenizers" / source, folder)
+    config = folder / "tokenizer_config.json"
+    stated = json.loads(config.read_text("utf-8")) if config.exists() else {"eos_token": "</s>"}
+    stated |= {"split_special_tokens": True, "model_max_length": 99, "padding_side": "left"}
+    if source.startswith("spm"):
+        stated["tokenizer_class"] = "LlamaTokenizer"
+    config.write_text(json.dumps(stated), "utf-8")
+    said = bpe_interop.Statement(template="none" if source.startswith("spm") else None)
+    done = bpe_interop.convert(folder, out, "hf", said=said)
+    assert done.report is not None
+    assert done.report.verdict == "proved"
+    one, two = (transformers.AutoTokenizer.from_pretrained(each) for each in (folder, out))
+    text = f"a {one.eos_token} b"
+    ids = one.encode(text, add_special_tokens=False)
+    assert one.eos_token_id not in ids
+    assert two.encode(text, add_special_tokens=False) == ids
+    assert (two.model_max_length, two.padding_side) == (99, "left")
+    if source.startswith("spm"):  # a ``.model`` has no place for them, and that is said
+        back = bpe_interop.convert(folder, tmp_path / "spm", "spm", said=said, verify=False)
+        assert any("huggingface" in loss.what for loss in back.losses if loss.field == "extras")

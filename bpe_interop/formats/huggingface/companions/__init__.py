@@ -66,6 +66,10 @@ _READ = frozenset(
 )
 
 
+OPEN = ("gpt2", "tiktoken", "sentencepiece")
+"""Formats whose files do not say all of their added tokens: transformers, or the publishers' own
+class, reads ``tokenizer_config.json`` beside them."""
+
 _BESIDE_OTHERS = frozenset({"tokenizer_class", "auto_map", "chat_template", DECODER, *EXTRA})
 _ACTING: Mapping[str, frozenset[str]] = dict.fromkeys(
     ("gpt2", "sentencepiece"), frozenset({"add_bos_token", "add_eos_token", "add_prefix_space"})
@@ -130,7 +134,7 @@ def read_beside(
     ids = chain(vocab.values(), (token.id for token in listed))
     notes += tell_model_config(config, marked, ids)
     _tell_flags(files_beside.config, root, marked, notes)
-    settings = _settings(files_beside, {token.text for token in listed})
+    settings = settings_of_classes(files_beside, {token.text for token in listed})
     return CompanionFacts(
         marked,
         default,
@@ -159,8 +163,11 @@ def settings_of_others(model: BPEModel) -> dict[str, Json]:
     }
 
 
-def _settings(files_beside: Companions, listed: Iterable[str]) -> dict[str, Json]:
-    """Settings that mean the same to every class."""
+def settings_of_classes(files_beside: Companions, listed: Iterable[str]) -> dict[str, Json]:
+    """Settings that mean the same to every class, so they are written as they are.
+
+    ``listed`` are the texts of the added tokens that there are.
+    """
     config = files_beside.config
     kept: dict[str, Json] = {}
     for key, value in config.be(dict).items():
@@ -207,6 +214,8 @@ def unread_keys(config: Node, format: str) -> list[str]:
         acting = {"add_prefix_space", "auto_map", "legacy"}
         return [key for key in keys if key in OF_OTHERS - acting]
     read = _BESIDE_OTHERS | _ACTING.get(format, frozenset())
+    if format in OPEN:
+        keys = [key for key in keys if key in _READ | OF_OTHERS]
     return [key for key in keys if key not in read and not _names_a_role(key)]
 
 
