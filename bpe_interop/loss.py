@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from .model import FIELDS
-
 Grade: TypeAlias = Literal["ids", "text", "metadata"]
 
 
@@ -14,9 +12,10 @@ Grade: TypeAlias = Literal["ids", "text", "metadata"]
 class Loss:
     """One thing that a target cannot hold: the typed reason why a field comes back otherwise.
 
-    ``grade``: ``ids`` (some text would encode differently), ``text`` (decoding, or what special
-    strings do, would differ), ``metadata`` (names, chat template). ``ids`` and ``text`` are
-    refused unless the field is dropped on purpose; ``metadata`` is only reported.
+    ``field`` is one of ``model.FIELDS``. ``grade``: ``ids`` (some text would encode differently),
+    ``text`` (decoding, or what special strings do, would differ), ``metadata`` (names, chat
+    template). ``ids`` and ``text`` are refused unless the field is dropped on purpose;
+    ``metadata`` is only reported.
     ``consequence`` says what would happen; ``witness`` is a text on which it happens, where one
     is known; ``shown`` is False where nothing proves that anything would differ, but the
     simple conditions do not prove equality either.
@@ -28,10 +27,6 @@ class Loss:
     consequence: str
     witness: str | None = None
     shown: bool = True
-
-    def __post_init__(self) -> None:
-        if self.field not in FIELDS:
-            raise ValueError(f"{self.field!r} is not a field of the model")
 
     @property
     def code(self) -> str:

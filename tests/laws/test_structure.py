@@ -29,6 +29,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
+    ("loss",),
     (
         *("memo", "entry_points", "errors", "exports", "gc_pause"),
         *("limits", "notebook", "ticks"),
@@ -37,7 +38,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("entries",),
     ("steps",),
     ("model",),
-    ("chat_jinja", "loss", "merging", "special", "text", "strict_json"),
+    ("chat_jinja", "merging", "special", "text", "strict_json"),
     ("theory", "transformers_classes"),
     ("diff",),
     ("encode",),
