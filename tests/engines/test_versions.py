@@ -84,7 +84,9 @@ def test_a_failing_test_is_named(tmp_path: Path) -> None:
     test.write_text("def test_a():\n    assert 1 == 2\n\ndef test_b():\n    pass\n", "utf-8")
     place = tmp_path / "environment" / "bin"
     place.mkdir(parents=True)
-    (place / "python").symlink_to(sys.executable)
+    # A link would be another environment: one without a configuration, so without pytest.
+    (place / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', "utf-8")
+    (place / "python").chmod(0o755)
     made = Made(Environment("here", "3"), place / "python")
     count, failed = run_tests(made, ["-o", "addopts=", str(test)])
     assert count == 2
