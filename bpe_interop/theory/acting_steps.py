@@ -6,7 +6,7 @@ characters only; where none of them can be there, every text goes through it as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from ..errors import EngineMissingError, PatternError
@@ -189,10 +189,9 @@ def _ranges(charset: CharSet) -> list[tuple[int, int]]:
 def _changed(step: Lowercase | StripAccents | Nmt) -> dict[int, str] | None:
     """The characters that a step writes otherwise, each by itself; None where nothing can say."""
     try:
-        written = images((step,))
+        return {ord(x): y for x, y in zip(characters(), images((step,)), strict=True) if x != y}
     except (EngineMissingError, PatternError):
         return None
-    return {ord(x): y for x, y in zip(characters(), written, strict=True) if x != y}
 
 
 @cache
@@ -202,23 +201,32 @@ def characters() -> str:
     return "".join(map(chr, (*range(SURROGATES[0]), *range(SURROGATES[1] + 1, LAST + 1))))
 
 
-def images(steps: Sequence[NormalizerStep]) -> Sequence[str]:
-    """What steps that write each character by itself make of :func:`characters`.
+_BLOCK = 1 << 14
+"""How many characters are written in one run: tokenizers keeps 200 bytes for each of a text."""
+
+
+def images(steps: Sequence[NormalizerStep]) -> Iterator[str]:
+    """What steps that write each character by itself make of :func:`characters`, one by one.
 
     Raises:
         PatternError: what some character becomes is in the way.
         EngineMissingError: a step needs ``tokenizers``, which is not installed.
     """
     every = characters()
-    if not steps:
-        return every
-    # One run over all of them at once, with a mark between two.
+    for start in range(0, len(every), _BLOCK):
+        block = every[start : start + _BLOCK]
+        yield from _images_of(steps, block) if steps else block
+
+
+def _images_of(steps: Sequence[NormalizerStep], block: str) -> list[str]:
+    """The same of some characters, in one run with a mark between two."""
     for mark in "\ue000\uf8ff\U000f0000":
-        written = normalize(steps, mark.join(every)).split(mark)
+        written, place = normalize(steps, mark.join(block)).split(mark), block.find(mark)
+        if place < 0 and len(written) == len(block):
+            return written
         # The mark itself is one of the characters, so it stands there twice and leaves a gap.
-        if len(written) == len(every) + 1:
-            at = written.index("", ord(mark) - (SURROGATES[1] + 1 - SURROGATES[0]))
-            return [*written[:at], mark, *written[at + 2 :]]
+        if place >= 0 and len(written) == len(block) + 1 and not any(written[place : place + 2]):
+            return [*written[:place], mark, *written[place + 2 :]]
     raise PatternError("not decided: characters become each other")
 
 
