@@ -390,7 +390,9 @@ def test_the_kernel_finds_what_tokenizers_does(
     engine.encode_special_tokens = allowed != "all"
     found = ids_of(added, steps, allowed=allowed)(text)
     if found is None:
-        assert by_us(added, steps, text, allowed) is None or normalize(steps, text) != text
+        # It writes NFC and prefixes itself, and passes on only what NFKC changes.
+        changed = UnicodeForm("NFKC") in steps and normalize(steps, text) != text
+        assert changed or by_us(added, steps, text, allowed) is None
         return
     ours: list[str | int] = []
     for number in found:
