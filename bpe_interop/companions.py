@@ -40,7 +40,7 @@ from .formats.huggingface.companions.files import (
 )
 from .formats.huggingface.names import CONFIG
 from .formats.tiktoken.sidecar import LEAVE_OUT, left_open
-from .model import AddedToken, BPEModel, SequenceTemplate, all_ids, show
+from .model import LOADING, NETWORK, AddedToken, BPEModel, SequenceTemplate, all_ids, show
 from .presets import SAVE_ANEW, without_numbering
 from .steps import JoinBytes, NormalizerStep, Prepend, SentencePieceText
 from .strict_json import Node
@@ -58,11 +58,11 @@ def completed(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         FormatError: one of them is malformed, or (UnsupportedError) tiktoken does not find the
             added tokens of a rank file as they are understood here.
     """
+    beside = read_companions(files)
     if model.origin.format in OPEN:
         # transformers reads them beside such a file, or the publishers' own class does.
-        settings = loader_settings(read_companions(files))
-        model = replace(model, origin=replace(model.origin, settings=settings))
-    model = _with_files(model, files) if files else model
+        model = replace(model, origin=replace(model.origin, settings=loader_settings(beside)))
+    model = _with_files(model, files, beside) if files else model
     # A sidecar with such tokens is refused; a preset or a file beside may bring them too.
     reason = left_open(model.added or ()) if model.origin.format == "tiktoken" else ""
     if reason:
@@ -70,8 +70,7 @@ def completed(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
     return model
 
 
-def _with_files(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
-    beside = read_companions(files)
+def _with_files(model: BPEModel, files: Mapping[str, bytes], beside: Companions) -> BPEModel:
     notes, assumed = list[str](), tuple[str, ...]()
     chat_template, _ = read_chat_templates(files, beside.config, notes)
     model = _with_class(model, beside, notes)
@@ -106,11 +105,10 @@ def _with_files(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         lost=(*model.origin.lost, *lost),
         assumed=(*model.origin.assumed, *assumed),
     )
-    extras = {**model.extras, "model_config": dict(config)} if config else model.extras
+    extras = {**model.extras, NETWORK: dict(config)} if config else model.extras
     settings = settings_of_classes(beside, {token.text for token in model.added or ()})
     if settings and model.origin.format in OPEN:
-        # As they are read beside a ``tokenizer.json``, whose writer writes them.
-        extras = {**extras, "huggingface": {"tokenizer_config": settings}}
+        extras = {**extras, LOADING: settings}
     chat_template = model.chat_template if model.chat_template is not None else chat_template
     return replace(model, chat_template=chat_template, extras=extras, origin=origin)
 

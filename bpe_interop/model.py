@@ -228,8 +228,10 @@ class Origin:
 
 
 NETWORK, BATCHING, CHATS = "model_config", "batching", "chat_templates"
+LOADING = "tokenizer_config"
 """Keys of ``extras`` that are no format's: settings of the network beside a tokenizer; those of
-batches, ``truncation`` and ``padding``, which are not applied; further chat templates by name."""
+batches, ``truncation`` and ``padding``, which are not applied; further chat templates by name; and
+what ``tokenizer_config.json`` asks of every loader alike."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,17 @@ from ..errors import BpeInteropError, PatternError
 from ..gc_pause import paused
 from ..loss import Grade, Loss
 from ..merging.canonical import whole_lookups
-from ..model import FIELDS, NETWORK, AddedToken, BPEModel, Json, SequenceTemplate, all_ids, show
+from ..model import (
+    FIELDS,
+    LOADING,
+    NETWORK,
+    AddedToken,
+    BPEModel,
+    Json,
+    SequenceTemplate,
+    all_ids,
+    show,
+)
 from ..proof.decoder import decoded, decoding_stage
 from ..proof.prove import STAGES, stage_of
 from ..proof.stage import Stage, TwoModels, differing_in, short_strings
@@ -224,11 +234,12 @@ _OTHERWISE: Mapping[str, tuple[str, str]] = {
 
 
 def extras_told(extras: Mapping[str, Json], keys: Iterable[str]) -> str:
-    """Further settings for people: by their format, and those of the network by their files."""
-    return ", ".join(
-        f"those of the network ({' and '.join(network_files(extras))})" if key == NETWORK else key
-        for key in keys
-    )
+    """Further settings for people: by their format, or by the files that have them."""
+    by_files = {
+        NETWORK: f"those of the network ({' and '.join(network_files(extras))})",
+        LOADING: "those of tokenizer_config.json for every loader",
+    }
+    return ", ".join(by_files.get(key, key) for key in keys)
 
 
 def network_files(extras: Mapping[str, Json]) -> tuple[str, ...]:

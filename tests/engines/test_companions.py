@@ -694,7 +694,7 @@ def test_harmless_settings_travel_and_those_of_other_classes_do_not() -> None:
     }
     model = FORMAT.load(files_of(tokenizer_config=config))
     settings = {**kept, "additional_special_tokens": [END]}
-    assert model.extras == {"huggingface": {"tokenizer_config": settings}}
+    assert model.extras == {"tokenizer_config": settings}
     written = json.loads(FORMAT.dump(model)[CONFIG])
     assert written == {
         "tokenizer_class": "PreTrainedTokenizerFast",

@@ -9,6 +9,7 @@ from typing import NoReturn
 from ...errors import ONLY_BPE, BpeInteropError, FormatError, InvalidModelError
 from ...model import (
     BATCHING,
+    LOADING,
     NETWORK,
     AddedToken,
     Alphabet,
@@ -112,8 +113,12 @@ def _load(
     vocab, pairs = vocabulary(words, pairs, listed, looked_up, fallback.byte_fallback, main)
     processor = read_post_processor(root.get("post_processor"))
     batching, told = read_batching(root)
-    own = {**_extras(root, processor.trim, words, fallback), **beside.kept}
-    extras = {"huggingface": own, BATCHING: batching, NETWORK: dict(beside.model_config)}
+    extras = {
+        "huggingface": _extras(root, processor.trim, words, fallback),
+        LOADING: dict(beside.settings),
+        BATCHING: batching,
+        NETWORK: dict(beside.model_config),
+    }
     notes += (
         *left_out,
         *unused,

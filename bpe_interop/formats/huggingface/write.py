@@ -65,7 +65,7 @@ def dump(model: BPEModel) -> dict[str, bytes]:
         "model": settings,
     }
     files = {MAIN: _render(document, model, own, stated)}
-    return files | write_beside(model, added, extras, Node(document, MAIN), own.beside(stated))
+    return files | write_beside(model, added, Node(document, MAIN), own.beside(stated))
 
 
 def held_tokens(added: Iterable[AddedToken]) -> tuple[AddedToken, ...]:

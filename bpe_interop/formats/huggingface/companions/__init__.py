@@ -16,7 +16,16 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import cast
 
-from ....model import CHATS, AddedToken, Alphabet, BPEModel, Json, SequenceTemplate, show
+from ....model import (
+    CHATS,
+    LOADING,
+    AddedToken,
+    Alphabet,
+    BPEModel,
+    Json,
+    SequenceTemplate,
+    show,
+)
 from ....strict_json import Node
 from ....transformers_classes import (
     CLASSES,
@@ -91,14 +100,14 @@ _AS_IT_IS = "PreTrainedTokenizerFast"
 class CompanionFacts:
     """What the files beside a ``tokenizer.json`` add to it.
 
-    ``kept`` and ``others`` (settings of no format, or of another) change no id. ``model_config`` is
-    the network's, and is not written. ``lost`` are notes on tokens and roles that these files ask
-    for and ``tokenizer.json`` does not give.
+    ``settings`` and ``others`` (settings of no format, or of another) change no id.
+    ``model_config`` is the network's, and is not written. ``lost`` are notes on tokens and roles
+    that these files ask for and ``tokenizer.json`` does not give.
     """
 
     added: tuple[AddedToken, ...]
     chat_template: str | None
-    kept: Mapping[str, Json]
+    settings: Mapping[str, Json]
     others: Mapping[str, Json]
     model_config: Mapping[str, Json]
     notes: tuple[str, ...]
@@ -138,7 +147,7 @@ def read_beside(
     return CompanionFacts(
         marked,
         default,
-        {"tokenizer_config": settings} if settings else {},
+        settings,
         {**_read_others(files_beside.others, notes), **({CHATS: others} if others else {})},
         config,
         (*serving.notes, *notes, *tell_ids(files_beside, vocab, listed, serving.added)),
@@ -226,7 +235,6 @@ def _names_a_role(key: str) -> bool:
 def write_beside(
     model: BPEModel,
     added: Sequence[AddedToken],
-    extras: Mapping[str, Json],
     root: Node,
     vocab: Mapping[str, int],
 ) -> dict[str, bytes]:
@@ -242,7 +250,7 @@ def write_beside(
     # list under the older key, because 4.57 fails on a list here (5 takes either).
     if own:
         tokens[EXTRA_NAMES] = own
-    settings = extras.get("tokenizer_config")
+    settings = model.extras.get(LOADING)
     config: dict[str, Json] = {
         "clean_up_tokenization_spaces": False,
         **tokens,
