@@ -97,7 +97,7 @@ def _alphabet(a: BPEModel, b: BPEModel) -> str:
 def _extras(a: BPEModel, b: BPEModel) -> str:
     left, right = a.extras, b.extras
     keys = {key for key in (*left, *right) if left.get(key) != right.get(key)}
-    return f"settings that only a format understands: {', '.join(sorted(keys))}" if keys else ""
+    return f"further settings, which change no id: {', '.join(sorted(keys))}" if keys else ""
 
 
 def _lookup_first(a: BPEModel, b: BPEModel) -> str:

@@ -320,7 +320,7 @@ def test_settings_of_a_format_are_compared() -> None:
     assert fields(one, replace(PLAIN, extras={"x": 1, "y": 2})) == {}
     [found] = diff(one, replace(PLAIN, extras={"x": 1, "y": 3, "z": 4}))
     assert found.field == "extras"
-    assert found.how == "settings that only a format understands: y, z"
+    assert found.how == "further settings, which change no id: y, z"
 
 
 def test_lookups_beside_an_unsaid_pattern_are_all_compared() -> None:
