@@ -39,7 +39,7 @@ from .model import (
 from .presets import ways_to_say
 from .text.decoders import joins_pieces
 from .theory.pretokens import occurrence
-from .transformers_classes import ROLES
+from .tokenizer_config import ROLES
 
 Wanted: TypeAlias = Union[Mapping[str, "int | None"], Iterable[str]]
 """Texts of tokens; with an id each where it matters, None for the next one."""

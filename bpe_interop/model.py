@@ -11,8 +11,8 @@ it is cut into bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, compress, count, islice
 from operator import not_
 from typing import Literal, TypeAlias, Union
@@ -529,6 +529,25 @@ def _in_words(value: object) -> str:
             quoted = show(setting) if isinstance(setting, (str, bytes)) else setting
             words += [] if setting is False else [f"{each.name} {quoted}"]
     return escaped(" ".join(words)) or "none"
+
+
+def without_numbering(model: BPEModel, added: Iterable[AddedToken]) -> Vocab:
+    """The vocabulary without entries that are an added token's text and id and nothing else."""
+    ids = model.vocab.ids
+    listed = tuple(added)
+    contents = [token.text.encode() for token in listed if len(token.text) > 1]
+    numbers = {token.id for token in listed}
+    entries = {c for c in contents if ids.get(c) in numbers}
+    if not entries:
+        return model.vocab
+    if isinstance(model.merges, PairList):
+        for left, right in model.merges.pairs:
+            entries.difference_update((left, right, left + right))
+    else:
+        entries.difference_update(model.merges.ranks)
+    kinds = {n: kind for n, kind in model.vocab.kinds.items() if n not in {ids[c] for c in entries}}
+    rest = {content: number for content, number in ids.items() if content not in entries}
+    return replace(model.vocab, ids=rest, kinds=kinds)
 
 
 def checked_model(given: BPEModel, who: str) -> BPEModel:

@@ -13,9 +13,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
-from . import companions, gc_pause, presets, statement
+from . import gc_pause, presets, statement
 from .errors import BpeInteropError, EngineMissingError, FormatError, SourceError
 from .formats import Files, Format, by_name, each_format, file_names
+from .formats.huggingface.companions.other_formats import with_companions
 from .io.names import spelled
 from .io.reader import TokenizerSource, find, find_head, read
 from .model import BPEModel
@@ -119,7 +120,7 @@ def completed(
         FormatError: a file beside it is malformed.
     """
     alone = presets.fill(model, preset, where)
-    known = companions.completed(alone, beside)
+    known = with_companions(alone, beside)
     return alone, known, statement.with_gaps_filled(known, said.over(preset))
 
 

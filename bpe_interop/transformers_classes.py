@@ -34,85 +34,15 @@ TRANSFORMERS = f"transformers {MEASURED}"
 DEFAULT = "TokenizersBackend"
 """What ``PreTrainedTokenizerFast`` is called since transformers 5: it runs the file as it is."""
 
+SAVE_ANEW = (
+    "to have what AutoTokenizer makes of the folder, let it write a tokenizer.json, and convert "
+    "that: AutoTokenizer.from_pretrained(DIR).save_pretrained(OUT)"
+)
+"""The way where a file beside a pair names a class whose work is not known here."""
+
 FAITHFUL = frozenset({DEFAULT, "PreTrainedTokenizer", "BloomTokenizer", "ParakeetTokenizer"})
 """Names (without ``Fast`` at the end) for which ``AutoTokenizer`` runs the file as it is."""
 
-
-ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
-"""The roles that every class knows, in transformers' order. Others are a model's own."""
-
-DECODER = "added_tokens_decoder"
-EXTRA_NAMES, EXTRA_LIST = EXTRA = ("extra_special_tokens", "additional_special_tokens")
-"""Two keys for further special tokens. transformers 5 reads a list or an object (a model's own
-roles) under the first, and a list under the second; 4.57 reads an object under the first and a
-list under the second (``tokenization_utils_base.py`` of each)."""
-
-LOADER_SETTINGS = (
-    "tokenizer_class",
-    "add_bos_token",
-    "add_eos_token",
-    "add_prefix_space",
-    "legacy",
-    "clean_up_tokenization_spaces",
-    "split_special_tokens",
-    "spaces_between_special_tokens",
-    "from_slow",
-    "auto_map",
-    "backend",
-    "fast_tokenizer_files",
-    "fix_mistral_regex",
-    "trust_remote_code",
-    "model_specific_special_tokens",
-    "do_lower_case",
-    "normalize",
-    "trim_offsets",
-    "errors",
-    "sp_model_kwargs",
-    "language",
-    "task",
-    "predict_timestamps",
-    "model_max_length",
-    "model_input_names",
-    "padding_side",
-    "truncation_side",
-)
-"""Keys of a ``tokenizer_config.json`` on which it depends, in a version of transformers that is
-admitted, which class is loaded, what ids it gives, what these decode to, or how texts are batched
-(``tokenization_utils_base.py`` of each, and the classes themselves)."""
-
-OF_OTHERS = frozenset(
-    {
-        "add_prefix_space",
-        "auto_map",
-        "backend",
-        "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output",
-        "device_map",
-        "fast_tokenizer_files",
-        "files_loaded",
-        "fix_mistral_regex",
-        "gguf_file",
-        "init_inputs",
-        "is_local",
-        "legacy",
-        "local_files_only",
-        "merges",
-        "merges_file",
-        "model_specific_special_tokens",
-        "name_or_path",
-        "post_processor",
-        "slow_tokenizer_class",
-        "special_tokens_map_file",
-        "tokenizer_file",
-        "tokenizer_object",
-        "tokenizer_padding",
-        "tokenizer_truncation",
-        "trust_remote_code",
-        "use_fast",
-        "vocab",
-        "vocab_file",
-    }
-)
-"""Settings of other classes, or of where files lay: what is written names none of them."""
 
 AROUND: Mapping[str, tuple[str, str]] = {
     "none": ("", ""),
@@ -124,9 +54,6 @@ AROUND: Mapping[str, tuple[str, str]] = {
 
 WHISPER = ("<|startoftranscript|>", "<|notimestamps|>")
 """What ``WhisperTokenizer`` places before a text, and eos behind it, where no language is set."""
-
-WHISPER_SETTINGS = ("language", "task", "predict_timestamps")
-"""Keys of ``tokenizer_config.json`` that change that."""
 
 DECODED_OTHERWISE: Mapping[str, str] = {
     "WhisperTokenizer": "leaves out of decoded text what looks like a timestamp (<|0.00|>)",

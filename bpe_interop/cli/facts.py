@@ -55,8 +55,6 @@ from typing import Any
 
 from ..encode.plan import plan_of
 from ..engines.transformers import served_facts
-from ..formats.huggingface.companions import unread_keys
-from ..formats.huggingface.names import CONFIG
 from ..io.reader import TokenizerSource
 from ..merging.canonical import canonical
 from ..model import FIELDS, BPEModel, PairList, all_ids, text_of
@@ -64,6 +62,7 @@ from ..presets import candidates
 from ..strict_json import parse
 from ..text.unicode import UNICODE_TABLES
 from ..theory.utf8 import missing_bytes
+from ..tokenizer_config import CONFIG, unread_keys
 from ..usage_notes import usage_notes
 
 _IN_PART = {"config.json", "generation_config.json"}
@@ -85,7 +84,9 @@ def _others(loaded: TokenizerSource[BPEModel]) -> list[str]:
 
 def _unread_keys(loaded: TokenizerSource[BPEModel]) -> dict[str, list[str]]:
     files = {**loaded.files, **loaded.beside}
-    keys = unread_keys(parse(files[CONFIG], CONFIG), loaded.format.name) if CONFIG in files else []
+    stated = parse(files[CONFIG], CONFIG).be(dict) if CONFIG in files else {}
+    given = [key for key, value in stated.items() if value is not None]
+    keys = [*unread_keys(given, loaded.format.name)]
     return {CONFIG: keys} if keys else {}
 
 

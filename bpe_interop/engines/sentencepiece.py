@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from ..errors import EngineError
 from ..formats import Files
 from ..model import BPEModel
+from ..tokenizer_config import CONFIG
 from .library import LibraryEngine, Special, guarded, installed, library
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
-
-CONFIG = "tokenizer_config.json"
 
 _QUIET = 3
 """A log level above ``ERROR``: what goes wrong is raised as well."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
+from ..tokenizer_config import CONFIG
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -111,7 +113,7 @@ class FileNames:
 
 
 BESIDE = (
-    "tokenizer_config.json",
+    CONFIG,
     "special_tokens_map.json",
     "added_tokens.json",
     "config.json",
@@ -154,7 +156,7 @@ TABLE: Mapping[str, FileNames] = MappingProxyType(
         "sentencepiece": FileNames(
             endings=(".model",),
             alone=".model",
-            beside=(SideFiles(".model", ("tokenizer_config.json",), sniffed=True),),
+            beside=(SideFiles(".model", (CONFIG,), sniffed=True),),
             hub=("*.model",),
         ),
         "minbpe": FileNames(endings=(".model",), alone=".model"),

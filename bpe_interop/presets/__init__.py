@@ -13,14 +13,14 @@ from dataclasses import replace
 
 from ..errors import PatternError, SourceError
 from ..model import (
-    AddedToken,
     BPEModel,
-    PairList,
     RankTable,
-    Vocab,
     show,
+    without_numbering,
 )
 from ..steps import Pattern, Split
+from ..tokenizer_config import CONFIG
+from ..transformers_classes import SAVE_ANEW
 from .openai import MODEL_TO_ENCODING
 from .own import NORMALIZERS, SUFFIX, OwnPreset, read_preset
 from .table import FAMILIES, PRESETS, Preset
@@ -28,7 +28,6 @@ from .table import FAMILIES, PRESETS, Preset
 __all__ = [
     "NORMALIZERS",
     "PRESETS",
-    "SAVE_ANEW",
     "SUFFIX",
     "OwnPreset",
     "Preset",
@@ -41,16 +40,7 @@ __all__ = [
     "telling_apart",
     "ways_to_say",
     "with_template",
-    "without_numbering",
 ]
-
-_CONFIG = "tokenizer_config.json"
-
-SAVE_ANEW = (
-    "to have what AutoTokenizer makes of the folder, let it write a tokenizer.json, and convert "
-    "that: AutoTokenizer.from_pretrained(DIR).save_pretrained(OUT)"
-)
-"""The way where a file beside a pair names a class whose work is not known here."""
 
 
 def by_name(name: str) -> Preset:
@@ -156,7 +146,7 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
     way = f"name a preset with {preset}, or a JSON file of your own that says it"
     if isinstance(model.merges, RankTable):
         way += ", or put a sidecar file beside the source"
-    elif beside := [name for name in (_CONFIG, "added_tokens.json") if name in model.origin.files]:
+    elif beside := [name for name in (CONFIG, "added_tokens.json") if name in model.origin.files]:
         way = f"for what transformers makes of {' and '.join(beside)}: {SAVE_ANEW}; or {way}"
     return f"{way}; no preset knows these files by their sha256; there are {', '.join(PRESETS)}"
 
@@ -202,7 +192,7 @@ def fill_template(model: BPEModel) -> BPEModel:
     Nobody states it there, so what a user says comes before.
     """
     origin = model.origin
-    if model.sequence_template is not None or _CONFIG in origin.files:
+    if model.sequence_template is not None or CONFIG in origin.files:
         return model
     for family in FAMILIES:
         if family.file in origin.files.values():
@@ -254,25 +244,6 @@ def _supply(model: BPEModel, presets: list[Preset], because: str) -> BPEModel:
         sequence_template=template,
         origin=replace(model.origin, notes=(*model.origin.notes, *notes)),
     )
-
-
-def without_numbering(model: BPEModel, added: Iterable[AddedToken]) -> Vocab:
-    """The vocabulary without entries that are an added token's text and id and nothing else."""
-    ids = model.vocab.ids
-    listed = tuple(added)
-    contents = [token.text.encode() for token in listed if len(token.text) > 1]
-    numbers = {token.id for token in listed}
-    entries = {c for c in contents if ids.get(c) in numbers}
-    if not entries:
-        return model.vocab
-    if isinstance(model.merges, PairList):
-        for left, right in model.merges.pairs:
-            entries.difference_update((left, right, left + right))
-    else:
-        entries.difference_update(model.merges.ranks)
-    kinds = {n: kind for n, kind in model.vocab.kinds.items() if n not in {ids[c] for c in entries}}
-    rest = {content: number for content, number in ids.items() if content not in entries}
-    return replace(model.vocab, ids=rest, kinds=kinds)
 
 
 def _check(model: BPEModel, preset: Preset, where: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from ..model import AddedToken
+from ..model import AddedToken, show
 from ..steps import Replace
 from ..text.borders import borders
 from ..text.normalize import WHITE_SPACE
@@ -114,3 +114,38 @@ def chained_texts(start: SoughtText, others: Sequence[SoughtText], most: int) ->
         for new in islice((each for each in longer if each not in texts), most - len(texts)):
             texts[new] = None
             todo.append(new)
+
+
+LEAVE_OUT = "rename one of them, or leave one out"
+"""What to do about it."""
+
+
+def unlike_tiktoken(added: Collection[AddedToken]) -> str:
+    """Why tiktoken does not find added tokens as tokenizers does; empty where it does."""
+    prefixed = prefixed_text(token.text for token in added)
+    if prefixed is not None:
+        return (
+            f"the special token {show(prefixed[0])} begins another one, {show(prefixed[1])}: "
+            "which of the two tiktoken finds goes by the order of a hash table"
+        )
+    # tiktoken looks for those that are asked for by one pattern, so a special token that is to be
+    # text hides none that it overlaps. In tokenizers it does (Theorem 19).
+    special = [token.text for token in added if token.special]
+    plain = [token.text for token in added if not token.special]
+    pairs = ((one, other) for one in special for other in plain if overlap(one, other))
+    for one, other in islice(pairs, 1):
+        return (
+            f"the special token {show(one)} and the added token {show(other)} overlap: where "
+            f"special tokens are text, tiktoken finds {show(other)} there, and tokenizers does not"
+        )
+    return ""
+
+
+def prefixed_text(texts: Iterable[str]) -> tuple[str, str] | None:
+    """A text that begins another one, and that other one."""
+    known = set(texts)
+    for text in sorted(known):
+        for end in range(1, len(text)):
+            if text[:end] in known:
+                return text[:end], text
+    return None

@@ -30,23 +30,20 @@ from bpe_interop.formats import Files, by_name, file_names
 from bpe_interop.formats.huggingface import FORMAT
 from bpe_interop.formats.huggingface.companions import files as companions
 from bpe_interop.formats.huggingface.companions.auto_class import Serving
-from bpe_interop.formats.huggingface.names import CONFIG, NAMES
+from bpe_interop.formats.huggingface.names import NAMES
 from bpe_interop.gate import refuse
 from bpe_interop.model import FIELDS, BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.tokenizer import Tokenizer
+from bpe_interop.tokenizer_config import CONFIG, DECODER, EXTRA, KEYS, LOCKED
 from bpe_interop.transformers_classes import (
     CLASSES,
-    DECODER,
     DEFAULT,
-    EXTRA,
     FORCED,
     LOADED_ALIKE,
-    LOADER_SETTINGS,
     MEASURED,
     MODEL_TYPES,
     NOT_IN_LOWEST,
-    OF_OTHERS,
     REBUILT_SINCE,
     UNKNOWN,
 )
@@ -301,7 +298,7 @@ CODE = {"AutoTokenizer": ["a.B", None]}
 ROLE_KEYS = ["bos_token", "unk_token", "mask_token", "image_token", "padding_token"]
 ANY: list[Any] = [True, False, "x", 3]
 READ_KEYS: dict[str, list[Any]] = {
-    **dict.fromkeys([*LOADER_SETTINGS, *OF_OTHERS], ANY),
+    **dict.fromkeys(KEYS, ANY),
     **{key: [["the"], ["<zz>"], {"image_token": "the"}] for key in EXTRA},
     "added_tokens_decoder": [{}, {"9000": NEW}],
     **{key: ["the", None] for key in ROLE_KEYS},
@@ -373,7 +370,7 @@ def test_every_key_acts_as_in_a_users_call_and_is_locked_and_told(name: str, mai
                 continue
             assert ours == given, case
             named = key.endswith("_token") or key in (*EXTRA, DECODER)
-            assert given == before or named or key in LOADER_SETTINGS, case
+            assert given == before or named or key in LOCKED, case
             try:
                 model = FORMAT.load(files)
             except FormatError:
@@ -809,14 +806,14 @@ ODD = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(TEXTS), inner),
     max_leaves=3,
 )
-KEYS = [
+ODD_KEYS = [
     "tokenizer_class", "auto_map", "added_tokens_decoder", "extra_special_tokens", "eos_token",
     "additional_special_tokens", "image_token", "chat_template", "add_bos_token", "legacy",
     "add_prefix_space", "model_type", "vocab_size", "text_config", "eos_token_id", "<new>",
 ]  # fmt: skip
 
 
-@given(st.dictionaries(st.sampled_from(NAMES[:5]), st.dictionaries(st.sampled_from(KEYS), ODD)))
+@given(st.dictionaries(st.sampled_from(NAMES[:5]), st.dictionaries(st.sampled_from(ODD_KEYS), ODD)))
 def test_any_value_is_read_or_refused_by_name(beside: dict[str, Any]) -> None:
     files = {"tokenizer.json": TINY.encode()}
     files |= {name: json.dumps(value).encode() for name, value in beside.items()}

@@ -39,14 +39,14 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("steps",),
     ("model",),
     ("chat_jinja", "merging", "special", "text", "strict_json"),
-    ("theory", "transformers_classes"),
+    ("theory", "tokenizer_config", "transformers_classes"),
     ("diff",),
     ("encode",),
     ("witnesses",),
     ("proof",),
     ("formats", "presets"),
     ("extend",),
-    ("chat_notes", "companions", "completions", "gate", "fingerprint", "statement"),
+    ("chat_notes", "completions", "gate", "fingerprint", "statement"),
     ("usage_notes",),
     ("vocabulary",),
     ("io",),
@@ -89,7 +89,7 @@ DISK = {"os", "pathlib", "shutil", "tempfile", "glob", "io"}
 UNDOCUMENTED = 14
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}
 
-NAMED_IN = {"formats", "engines", "presets", "train", "companions"}
+NAMED_IN = {"formats", "engines", "presets", "train"}
 """Rooms that may ask which it is: what companions mean depends on the file beside them, and an
 algorithm of training has an engine's name."""
 

@@ -13,8 +13,8 @@ import sentencepiece
 import tiktoken
 import tokenizers
 
-from bpe_interop.companions import completed
 from bpe_interop.formats import by_name
+from bpe_interop.formats.huggingface.companions.other_formats import with_companions
 from bpe_interop.model import BPEModel, SequenceTemplate
 from bpe_interop.steps import Pattern, Split
 from bpe_interop.testing.json_documents import document_of, model_of
@@ -112,7 +112,7 @@ class Source:
             step = Split(Pattern(pattern, "fancy-regex"), "removed", True)
             nothing = SequenceTemplate()
             model = replace(model, pretokenizer=(step,), normalizer=(), sequence_template=nothing)
-        return completed(model, files_of(self.beside)) if self.beside else model
+        return with_companions(model, files_of(self.beside)) if self.beside else model
 
     def oracle(self) -> Oracle:
         """The engine.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...tokenizer_config import CONFIG
+
 MAIN = "tokenizer.json"
-CONFIG = "tokenizer_config.json"
 SPECIAL_MAP = "special_tokens_map.json"
 ADDED = "added_tokens.json"
 MODEL_CONFIG = "config.json"

@@ -24,8 +24,8 @@ from ...steps import ByteChars, NormalizerStep, PreTokenizerStep
 from ...strict_json import Node, parse
 from ...text.added_tokens import vanishing
 from ...text.normalize import normalize
-from .companions import CompanionFacts, read_beside
 from .companions.files import loader_settings, read_companions
+from .companions.tokenizer_json import CompanionFacts, read_beside
 from .decoders import read_decoder
 from .names import MAIN, main_file
 from .normalizers import read_normalizer

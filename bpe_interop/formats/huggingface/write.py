@@ -23,7 +23,7 @@ from ...text.decoders import verbatim_of
 from ...text.patterns import parse, translate
 from ...theory.automata import uncovered
 from ...theory.cuts import preferred_in
-from .companions import write_beside
+from .companions.tokenizer_json import write_beside
 from .component import byte_level_json
 from .decoders import write_decoder
 from .names import MAIN

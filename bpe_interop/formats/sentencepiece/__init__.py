@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...model import FIELDS, BPEModel
+from ...tokenizer_config import CONFIG
 from .. import Files, Format, when_called
 from ..names import TABLE
-from .config_file import CONFIG
 from .read import SUFFIX, load, main_file
 from .schema import looks_like_model
 

@@ -19,9 +19,8 @@ from ...model import (
     show,
 )
 from ...strict_json import Node, parse
+from ...tokenizer_config import CONFIG
 from ..bos_eos import ends_of, template_of
-
-CONFIG = "tokenizer_config.json"
 
 
 @dataclass(frozen=True, slots=True)

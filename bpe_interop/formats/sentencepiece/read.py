@@ -23,7 +23,8 @@ from ...model import (
     show,
 )
 from ...text.charsmap import rules
-from .config_file import CONFIG, ConfigFacts, read_beside
+from ...tokenizer_config import CONFIG
+from .config_file import ConfigFacts, read_beside
 from .flags import Dummy, Flags
 from .schema import (
     BPE,

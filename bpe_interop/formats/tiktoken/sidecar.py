@@ -25,9 +25,9 @@ sequence, which is what tiktoken does.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from ...entries import numbered
 from ...model import (
@@ -41,7 +41,7 @@ from ...model import (
 )
 from ...strict_json import Node, parse
 from ...text.spellings import is_a_name
-from ...theory.added_tokens import overlap
+from ...theory.added_tokens import LEAVE_OUT, unlike_tiktoken
 
 OWN_KEY = "bpe_interop"
 
@@ -178,7 +178,7 @@ def _read_added(
                 fix="give the special token a number that no line of the rank file has",
             )
         added.append(AddedToken(text, number, roles=tuple(roles.get(text, ()))))
-    if reason := left_open(added):
+    if reason := unlike_tiktoken(added):
         node.refuse(reason, fix=LEAVE_OUT)
     for text in roles:
         if text not in node:
@@ -197,40 +197,6 @@ def held_tokens(
     # Of those that begin another one tiktoken takes one by chance.
     begins = {x for x, y in pairwise(texts) if y.startswith(x)}
     return tuple(token for token in listed if token.text not in begins)
-
-
-LEAVE_OUT = "rename one of them, or leave one out"
-
-
-def left_open(added: Collection[AddedToken]) -> str:
-    """Why added tokens are not found as tokenizers finds them; empty where they are."""
-    prefixed = prefixed_text(token.text for token in added)
-    if prefixed is not None:
-        return (
-            f"the special token {show(prefixed[0])} begins another one, {show(prefixed[1])}: "
-            "which of the two tiktoken finds goes by the order of a hash table"
-        )
-    # tiktoken looks for those that are asked for by one pattern, so a special token that is to be
-    # text hides none that it overlaps. In tokenizers it does (Theorem 19).
-    special = [token.text for token in added if token.special]
-    plain = [token.text for token in added if not token.special]
-    pairs = ((one, other) for one in special for other in plain if overlap(one, other))
-    for one, other in islice(pairs, 1):
-        return (
-            f"the special token {show(one)} and the added token {show(other)} overlap: where "
-            f"special tokens are text, tiktoken finds {show(other)} there, and tokenizers does not"
-        )
-    return ""
-
-
-def prefixed_text(texts: Iterable[str]) -> tuple[str, str] | None:
-    """A text that begins another one, and that other one."""
-    known = set(texts)
-    for text in sorted(known):
-        for end in range(1, len(text)):
-            if text[:end] in known:
-                return text[:end], text
-    return None
 
 
 def _read_n_vocab(

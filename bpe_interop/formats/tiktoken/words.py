@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator
 from ...entries import numbered
 from ...loss import Loss
 from ...model import BPEModel, show
-from ...theory.added_tokens import normalized_matters
+from ...theory.added_tokens import normalized_matters, prefixed_text
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.utf8 import missing_bytes, text_with
 from ..losses import Decided, Words, flag_witness, looked_up_words, merges_words
 from ..one_pattern import express
 from ..round_trip import RoundTrip
 from .ranks import MAX_RANK, written_tokens
-from .sidecar import prefixed_text
 
 
 def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:

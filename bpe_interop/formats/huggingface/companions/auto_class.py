@@ -15,12 +15,12 @@ from ....steps import NormalizerStep, PreTokenizerStep
 from ....strict_json import Node
 from ....text.bytechars import CHAR_TO_BYTE
 from ....theory.added_tokens import normalized_matters
+from ....tokenizer_config import CONFIG, DECODER, ROLES, WHISPER_SETTINGS
 from ....transformers_classes import (
     AROUND,
     BOS_BY_DEFAULT,
     CLASSES,
     DECODED_OTHERWISE,
-    DECODER,
     DEFAULT,
     FAITHFUL,
     FORCED,
@@ -29,15 +29,13 @@ from ....transformers_classes import (
     MODEL_TYPES,
     MODEL_TYPES_BEFORE,
     REBUILT_SINCE,
-    ROLES,
     TRANSFORMERS,
     UNKNOWN,
     WHISPER,
-    WHISPER_SETTINGS,
     Built,
 )
 from ..decoders import read_decoder
-from ..names import ADDED, CONFIG, MODEL_CONFIG, SPECIAL_MAP
+from ..names import ADDED, MODEL_CONFIG, SPECIAL_MAP
 from ..normalizers import read_normalizer
 from ..post_processors import read_post_processor
 from ..pretokenizers import read_pretokenizer

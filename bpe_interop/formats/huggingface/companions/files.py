@@ -1,4 +1,4 @@
-"""The files beside a ``tokenizer.json``: each parsed, and what it says of roles, chats and ids.
+"""The files beside a tokenizer: each parsed, and what it says of roles, chats and ids.
 
 Measured in transformers 5.24.
 """
@@ -13,12 +13,12 @@ from typing import cast
 from ....errors import FormatError
 from ....model import AddedToken, Json, show
 from ....strict_json import Node, parse
-from ....transformers_classes import DECODER, EXTRA, LOADER_SETTINGS, ROLES, TRANSFORMERS
+from ....tokenizer_config import CONFIG, DECODER, EXTRA, EXTRA_LIST, LOCKED, ROLES, travels
+from ....transformers_classes import TRANSFORMERS
 from ..names import (
     ADDED,
     CHAT_TEMPLATE,
     CHAT_TEMPLATES,
-    CONFIG,
     GENERATION,
     MODEL_CONFIG,
     NAMES,
@@ -70,9 +70,25 @@ def loader_settings(files_beside: Companions) -> dict[str, Json]:
     """
     config = files_beside.config.be(dict)
     model = files_beside.model_config.be(dict)
-    told = {key: config[key] for key in LOADER_SETTINGS if config.get(key) is not None}
+    told = {key: config[key] for key in LOCKED if config.get(key) is not None}
     chosen = {f"{MODEL_CONFIG} {key}": model.get(key) for key in ("model_type", "tokenizer_class")}
     return told | {key: value for key, value in chosen.items() if value is not None}
+
+
+def settings_of_classes(files_beside: Companions, listed: Iterable[str]) -> dict[str, Json]:
+    """Settings that mean the same to every class, so they are written as they are.
+
+    ``listed`` are the texts of the added tokens that there are.
+    """
+    config = files_beside.config
+    kept: dict[str, Json] = {}
+    for key, value in config.be(dict).items():
+        is_role = key.endswith("_token") and isinstance(value, (str, dict))
+        role = key.removesuffix("_token")
+        if travels(key) and not is_role and role not in ROLES and value is not None:
+            kept[key] = value
+    extra = [text for text in extra_tokens(files_beside) if text in listed]
+    return {**kept, **({EXTRA_LIST: cast(Json, extra)} if extra else {})}
 
 
 def _object(files: Mapping[str, bytes], name: str) -> Node:

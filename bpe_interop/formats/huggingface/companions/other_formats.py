@@ -1,10 +1,8 @@
-"""The files beside a tokenizer's own files, whatever format these have.
+"""The files beside a tokenizer of another format than ``tokenizer.json``.
 
-A ``tokenizer.json`` is read together with them (``formats/huggingface/companions/``), as
-transformers does. Beside every other format they are read here, by the same functions: they say
-which added tokens there are, which roles tokens have, the chat template, and the class that
-``AutoTokenizer`` takes. What the main file leaves unsaid is filled. Where a file asks for a token
-that the main file contradicts, the model stays as it is, and no conversion passes over that
+They say which added tokens there are, which roles tokens have, the chat template, and the class
+that ``AutoTokenizer`` takes. What the main file leaves unsaid is filled. Where a file asks for a
+token that the main file contradicts, the model stays as it is, and no conversion passes over that
 (:attr:`~bpe_interop.model.Origin.lost`).
 
 A GGUF, a ``tekken.json``, a minbpe model and a rank file with a sidecar say all of their tokens;
@@ -19,15 +17,30 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from .errors import UnsupportedError
-from .formats.huggingface.companions import OPEN, settings_of_classes
-from .formats.huggingface.companions.auto_class import (
+from ....errors import UnsupportedError
+from ....model import (
+    LOADING,
+    NETWORK,
+    AddedToken,
+    BPEModel,
+    SequenceTemplate,
+    all_ids,
+    show,
+    without_numbering,
+)
+from ....steps import JoinBytes, NormalizerStep, Prepend, SentencePieceText
+from ....strict_json import Node
+from ....text.bytechars import to_chars
+from ....theory.added_tokens import LEAVE_OUT, unlike_tiktoken
+from ....tokenizer_config import CONFIG, OPEN, ROLES
+from ....transformers_classes import CLASSES, LOWEST, MEASURED, SAVE_ANEW, TRANSFORMERS
+from .auto_class import (
     added_as_served,
     choose,
     components,
     read_wishes,
 )
-from .formats.huggingface.companions.files import (
+from .files import (
     Companions,
     Stated,
     extra_tokens,
@@ -36,22 +49,15 @@ from .formats.huggingface.companions.files import (
     read_companions,
     read_model_config,
     read_roles,
+    settings_of_classes,
     tell_model_config,
 )
-from .formats.huggingface.names import CONFIG
-from .formats.tiktoken.sidecar import LEAVE_OUT, left_open
-from .model import LOADING, NETWORK, AddedToken, BPEModel, SequenceTemplate, all_ids, show
-from .presets import SAVE_ANEW, without_numbering
-from .steps import JoinBytes, NormalizerStep, Prepend, SentencePieceText
-from .strict_json import Node
-from .text.bytechars import to_chars
-from .transformers_classes import CLASSES, LOWEST, MEASURED, ROLES, TRANSFORMERS
 
 _PAIR_CLASSES = ("GPT2Tokenizer", "Qwen2Tokenizer")
 """Classes whose work on a pair is known, measured in transformers 5.24."""
 
 
-def completed(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
+def with_companions(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
     """The model with what the files beside it say and its own files do not.
 
     Raises:
@@ -64,7 +70,7 @@ def completed(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         model = replace(model, origin=replace(model.origin, settings=loader_settings(beside)))
     model = _with_files(model, files, beside) if files else model
     # A sidecar with such tokens is refused; a preset or a file beside may bring them too.
-    reason = left_open(model.added or ()) if model.origin.format == "tiktoken" else ""
+    reason = unlike_tiktoken(model.added or ()) if model.origin.format == "tiktoken" else ""
     if reason:
         raise UnsupportedError(reason, where=_main(model), fix=LEAVE_OUT)
     return model
