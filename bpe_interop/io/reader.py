@@ -17,7 +17,7 @@ from ..formats import Files, Format, by_name, each_format, file_names
 from ..formats.names import FileNames
 from ..limits import FILE_BYTES
 from ..model import BPEModel
-from ..presets.openai import REGISTERED
+from ..openai_encodings import ENCODINGS, MODEL_TO_ENCODING
 from .foreign import NAMES as FOREIGN
 from .foreign import OWN_FILE, explain, refuse_lock
 from .names import (
@@ -215,8 +215,9 @@ def _absent(path: Path) -> SourceError:
             where=str(path),
             fix="write both again (convert ... --force)",
         )
-    name = f"tiktoken:{path}" if str(path) in REGISTERED else f"hf:{path}"
-    known = str(path) in REGISTERED or _may_be_on_the_hub(path)
+    is_registered = str(path) in ENCODINGS or str(path) in MODEL_TO_ENCODING
+    name = f"tiktoken:{path}" if is_registered else f"hf:{path}"
+    known = is_registered or _may_be_on_the_hub(path)
     guess = f"; did you mean {name}?" if known else ""
     return SourceError(
         "there is no such file or directory",

@@ -18,10 +18,10 @@ from ..model import (
     show,
     without_numbering,
 )
+from ..openai_encodings import MODEL_TO_ENCODING
 from ..steps import Pattern, Split
 from ..tokenizer_config import CONFIG
 from ..transformers_classes import SAVE_ANEW
-from .openai import MODEL_TO_ENCODING
 from .own import NORMALIZERS, SUFFIX, OwnPreset, read_preset
 from .table import FAMILIES, PRESETS, Preset
 

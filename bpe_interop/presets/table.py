@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ..model import AddedToken, SequenceTemplate, TemplateText, TemplateToken
+from ..openai_encodings import ENCODINGS
 from ..steps import NormalizerStep, Pattern, PreTokenizerStep, Split, UnicodeForm
 from ..text.spellings import (
     CL100K,
-    CL100K_TRAILING,
     KIMI_K2,
     MEGATRON_V1,
-    O200K,
     QWEN2,
-    R50K,
     TEKKEN,
 )
 
@@ -82,18 +80,6 @@ class Preset:
 
 # The files.
 
-_GPT2_FILES = (
-    frozenset({"306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"}),
-    frozenset(
-        {
-            "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783",
-            "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5",
-        }
-    ),
-)
-_P50K_FILES = (frozenset({"94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"}),)
-_CL100K_FILES = (frozenset({"223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"}),)
-_O200K_FILES = (frozenset({"446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"}),)
 _LLAMA3_FILES = (frozenset({"82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55"}),)
 _QWEN_FILES = (
     frozenset({"b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186"}),
@@ -101,36 +87,6 @@ _QWEN_FILES = (
 )
 
 # The special tokens.
-
-_END = {"<|endoftext|>": 50256}
-_P50K_EDIT = {**_END, "<|fim_prefix|>": 50281, "<|fim_middle|>": 50282, "<|fim_suffix|>": 50283}
-_CL100K_SPECIAL = {
-    "<|endoftext|>": 100257,
-    "<|fim_prefix|>": 100258,
-    "<|fim_middle|>": 100259,
-    "<|fim_suffix|>": 100260,
-    "<|endofprompt|>": 100276,
-}
-_O200K_SPECIAL = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
-_HARMONY = {
-    **_O200K_SPECIAL,
-    "<|startoftext|>": 199998,
-    "<|reserved_200000|>": 200000,
-    "<|reserved_200001|>": 200001,
-    "<|return|>": 200002,
-    "<|constrain|>": 200003,
-    "<|reserved_200004|>": 200004,
-    "<|channel|>": 200005,
-    "<|start|>": 200006,
-    "<|end|>": 200007,
-    "<|message|>": 200008,
-    "<|reserved_200009|>": 200009,
-    "<|reserved_200010|>": 200010,
-    "<|reserved_200011|>": 200011,
-    "<|call|>": 200012,
-    # 200018 has two names: <|endofprompt|> too.
-    **{f"<|reserved_{number}|>": number for number in range(200013, 201088)},
-}
 
 
 def _numbered(first: int, texts: Iterable[str]) -> dict[str, int]:
@@ -226,12 +182,6 @@ _NFC = (
 )
 
 
-def _openai(
-    name: str, pattern: str, special: Mapping[str, int], files: tuple[frozenset[str], ...]
-) -> Preset:
-    return Preset(name, pattern, special, files, _TIKTOKEN)
-
-
 _MEGATRON = "https://github.com/NVIDIA/Megatron-LM (tokenizers, tiktoken_tokenizer.py)"
 _MEGATRON_NAMES = ("<unk>", "<s>", "</s>", "<mask>", "<pad>", "<cls>", "<sep>")
 _MEGATRON_SPECIAL = _numbered(
@@ -248,13 +198,16 @@ def _megatron(name: str, pattern: str) -> Preset:
 
 
 _ALL = (
-    _openai("gpt2", R50K, _END, _GPT2_FILES),
-    _openai("r50k_base", R50K, _END, _GPT2_FILES),
-    _openai("p50k_base", R50K, _END, _P50K_FILES),
-    _openai("p50k_edit", R50K, _P50K_EDIT, _P50K_FILES),
-    _openai("cl100k_base", CL100K_TRAILING, _CL100K_SPECIAL, _CL100K_FILES),
-    _openai("o200k_base", O200K, _O200K_SPECIAL, _O200K_FILES),
-    _openai("o200k_harmony", O200K, _HARMONY, _O200K_FILES),
+    *(
+        Preset(
+            each.name,
+            each.pattern,
+            each.special_tokens,
+            tuple(frozenset(file.sha256 for file in files) for files in each.files),
+            _TIKTOKEN,
+        )
+        for each in ENCODINGS.values()
+    ),
     Preset(
         "llama-3",
         CL100K,

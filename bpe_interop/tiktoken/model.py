@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import UnknownModelError
-from ..presets.openai import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING, encoding_of, meant
+from ..openai_encodings import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING, encoding_of, meant
 from .core import Encoding
 from .registry import get_encoding, list_encoding_names
 

@@ -12,9 +12,9 @@ from ..engines.tiktoken import cached
 from ..errors import EngineMissingError, UnknownEncodingError
 from ..formats import Files, by_name
 from ..model import BPEModel
+from ..openai_encodings import ENCODINGS as PUBLISHED
+from ..openai_encodings import meant
 from ..presets import PRESETS, fill
-from ..presets.openai import ADDRESSES, meant
-from ..presets.openai import ENCODINGS as PUBLISHED
 from .core import Encoding, stated
 
 __all__ = ["ENCODINGS", "ENCODING_CONSTRUCTORS", "get_encoding", "list_encoding_names"]
@@ -120,14 +120,13 @@ def _model_of(name: str) -> BPEModel:
 
 def _files_at_hand(name: str) -> Files | None:
     """The first set of files that is this encoding's vocabulary and is in tiktoken's cache."""
-    for hashes in PRESETS[name].files:
+    for published in PUBLISHED[name].files:
         files: dict[str, bytes] = {}
-        for sha256 in hashes:
-            address = ADDRESSES.get(sha256, "")
-            data = cached(address, sha256)
+        for file in published:
+            data = cached(file.address, file.sha256)
             if data is None:
                 break
-            files[address.rpartition("/")[2]] = data
+            files[file.name] = data
         else:
             return files
     return None

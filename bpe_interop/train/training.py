@@ -18,8 +18,8 @@ from ..model import (
     Vocab,
     show,
 )
+from ..openai_encodings import meant
 from ..presets import PRESETS
-from ..presets.openai import meant
 from ..steps import Dialect, JoinBytes, Pattern, PreTokenizerStep, Split
 from ..text.patterns import parse, translate
 from ..text.visible import many

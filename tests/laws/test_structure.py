@@ -39,7 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("steps",),
     ("model",),
     ("chat_jinja", "merging", "special", "text", "strict_json"),
-    ("theory", "tokenizer_config", "transformers_classes"),
+    ("openai_encodings", "theory", "tokenizer_config", "transformers_classes"),
     ("diff",),
     ("encode",),
     ("witnesses",),

@@ -35,7 +35,7 @@ from bpe_interop.errors import (
     UnknownEncodingError,
     UnknownModelError,
 )
-from bpe_interop.presets.openai import ADDRESSES, ENCODINGS
+from bpe_interop.openai_encodings import ENCODINGS, FILES
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 
 RANKS = {bytes([byte]): byte for byte in range(256)} | {b"he": 256, b"ll": 257, b"hell": 258}
@@ -204,9 +204,9 @@ def test_files_at_hand_need_no_tiktoken(data: Data, tmp_path: Path) -> None:
         ),
     ]
     # The pair alone, and the older name of the folder.
-    for address in ADDRESSES.values():
-        if "gpt-2" in address:
-            name = hashlib.sha1(address.encode()).hexdigest()
+    for file in FILES:
+        if "gpt-2" in file.address:
+            name = hashlib.sha1(file.address.encode()).hexdigest()
             shutil.copy(data(f"tiktoken_cache/{name}"), tmp_path / name)
     said = run(WITHOUT, PYTHONPATH=root, DATA_GYM_CACHE_DIR=str(tmp_path))
     lines = said.splitlines()
@@ -218,7 +218,7 @@ def test_files_at_hand_need_no_tiktoken(data: Data, tmp_path: Path) -> None:
 def test_a_damaged_or_absent_cache_is_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (sha, address), *_ = ADDRESSES.items()
+    address, sha = FILES[0].address, FILES[0].sha256
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     assert cached(address, sha) is None
     file = tmp_path / hashlib.sha1(address.encode()).hexdigest()

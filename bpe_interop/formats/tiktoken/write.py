@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from ...errors import TargetError, UnstatedError
 from ...model import BPEModel
+from ...openai_encodings import ENCODINGS
 from .. import Files
 from ..names import STEM
 from ..one_pattern import pat_str
@@ -53,19 +54,6 @@ def with_plugin(model: BPEModel, files: Files) -> Files:
 
 _SETTINGS = re.compile(r"plugin/tiktoken_ext/.*\.json")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
-
-SHIPPED = frozenset(
-    {
-        "gpt2",
-        "r50k_base",
-        "p50k_base",
-        "p50k_edit",
-        "cl100k_base",
-        "o200k_base",
-        "o200k_harmony",
-    }
-)
-"""The names that tiktoken's own plugin takes (``tiktoken_ext/openai_public.py``)."""
 
 _PYPROJECT = """\
 [build-system]
@@ -117,7 +105,7 @@ def plugin(model: BPEModel, name: str) -> Files:
             f"{name!r} cannot name an encoding",
             fix="use letters, digits and . _ - (at most 64, a letter or digit at both ends)",
         )
-    if name in SHIPPED:
+    if name in ENCODINGS:
         raise TargetError(
             f"{name} is the name of an encoding that tiktoken ships",
             fix="choose another with --name (name=...): tiktoken refuses to load any "
