@@ -16,9 +16,26 @@ from typing import TYPE_CHECKING
 from ..exports import exported
 
 if TYPE_CHECKING:
-    from .around import Normal, NormalForm, SoughtToken, encoder_around, normal_form_of
-    from .asked import (
+    from .canonical import (
+        CanonicalForm,
+        form_of_list,
+        form_of_ranks,
+        listed_as_ranked,
+        ranked_as_listed,
+    )
+    from .decoder import ByteDecoder, decoder_of
+    from .encoder import TextEncoder, encoder_of_form, encoder_of_list
+    from .learner import MergeLearner, PretokenCounter, counter_of, learner_of
+    from .library import VARIABLE, Running, is_aside, running, set_aside
+    from .piece_encoder import PieceSettings, encoder_of_pieces, spaced
+    from .readers import read_pair, read_ranks, take_pieces, take_vocabulary
+    from .splitter import SplitTable, TableSplitter, splitter_of
+    from .tables import (
+        LazyDict,
+        Numbers,
+        Pairs,
         are_checked,
+        as_dict,
         differing,
         in_order,
         is_checked,
@@ -29,24 +46,7 @@ if TYPE_CHECKING:
         used_among,
         without_tokens,
     )
-    from .canonical import (
-        CanonicalForm,
-        form_of_list,
-        form_of_ranks,
-        listed_as_ranked,
-        ranked_as_listed,
-    )
-    from .decoder import ByteDecoder, decoder_of
-    from .encoder import TextEncoder, encoder_of_form, encoder_of_list
-    from .lazy import LazyDict, as_dict
-    from .learner import MergeLearner, PretokenCounter, counter_of, learner_of
-    from .library import VARIABLE, Running, is_aside, running, set_aside
-    from .pairs import Pairs
-    from .piece_encoder import PieceSettings, encoder_of_pieces, spaced
-    from .pieces import TakenPieces, take_pieces
-    from .readers import read_pair, read_ranks, take_vocabulary
-    from .splitter import SplitTable, TableSplitter, splitter_of
-    from .tables import Numbers, Table
+    from .whole_text import Normal, NormalForm, SoughtToken, encoder_around, normal_form_of
     from .writers import pairs_text, ranks_text, vocabulary_text
 
 __all__ = [
@@ -64,9 +64,7 @@ __all__ = [
     "Running",
     "SoughtToken",
     "SplitTable",
-    "Table",
     "TableSplitter",
-    "TakenPieces",
     "TextEncoder",
     "are_checked",
     "as_dict",
@@ -109,9 +107,31 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
     __getattr__ = exported(
         __name__,
         {
-            "around": ("Normal", "NormalForm", "SoughtToken", "encoder_around", "normal_form_of"),
-            "asked": (
+            "canonical": (
+                "CanonicalForm",
+                "form_of_list",
+                "form_of_ranks",
+                "listed_as_ranked",
+                "ranked_as_listed",
+            ),
+            "decoder": ("ByteDecoder", "decoder_of"),
+            "encoder": ("TextEncoder", "encoder_of_form", "encoder_of_list"),
+            "learner": ("MergeLearner", "PretokenCounter", "counter_of", "learner_of"),
+            "library": ("VARIABLE", "Running", "is_aside", "running", "set_aside"),
+            "piece_encoder": ("PieceSettings", "encoder_of_pieces", "spaced"),
+            "readers": (
+                "read_pair",
+                "read_ranks",
+                "take_pieces",
+                "take_vocabulary",
+            ),
+            "splitter": ("SplitTable", "TableSplitter", "splitter_of"),
+            "tables": (
+                "LazyDict",
+                "Numbers",
+                "Pairs",
                 "are_checked",
+                "as_dict",
                 "differing",
                 "in_order",
                 "is_checked",
@@ -122,24 +142,13 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
                 "used_among",
                 "without_tokens",
             ),
-            "canonical": (
-                "CanonicalForm",
-                "form_of_list",
-                "form_of_ranks",
-                "listed_as_ranked",
-                "ranked_as_listed",
+            "whole_text": (
+                "Normal",
+                "NormalForm",
+                "SoughtToken",
+                "encoder_around",
+                "normal_form_of",
             ),
-            "decoder": ("ByteDecoder", "decoder_of"),
-            "encoder": ("TextEncoder", "encoder_of_form", "encoder_of_list"),
-            "lazy": ("LazyDict", "as_dict"),
-            "library": ("VARIABLE", "Running", "is_aside", "running", "set_aside"),
-            "pairs": ("Pairs",),
-            "piece_encoder": ("PieceSettings", "encoder_of_pieces", "spaced"),
-            "pieces": ("TakenPieces", "take_pieces"),
-            "readers": ("read_pair", "read_ranks", "take_vocabulary"),
-            "splitter": ("SplitTable", "TableSplitter", "splitter_of"),
-            "tables": ("Numbers", "Table"),
-            "learner": ("MergeLearner", "PretokenCounter", "counter_of", "learner_of"),
             "writers": ("pairs_text", "ranks_text", "vocabulary_text"),
         },
     )

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
 from typing import Literal
 from weakref import ref
 
-from .lazy import LazyDict, as_dict
 from .library import Held, Library, Made, address, answer, library, made, numbers
-from .pairs import Pairs
-from .tables import MOST, Numbers, Table, packed
+from .tables import MOST, LazyDict, Numbers, Pairs, Table, as_dict, packed
 
 SYMBOL = 1 << 31
 """Parts of merges from here on are no tokens, but symbols by themselves."""
 _NO_RANK = 2**32 - 1
 
 
-class FoundSplits(LazyDict[bytes, tuple[bytes, bytes]]):
+class Splits(LazyDict[bytes, tuple[bytes, bytes]]):
     """The parts of each built token, from a form in the library."""
 
     __slots__ = ("found",)
@@ -33,10 +31,10 @@ class FoundSplits(LazyDict[bytes, tuple[bytes, bytes]]):
         return self.found.count
 
 
-class Splits(FoundSplits):
-    """The same where no two priorities are equal: theorems speak of such forms."""
-
-    __slots__ = ()
+def found_form(splits: Mapping[bytes, tuple[bytes, bytes]]) -> _Found | None:
+    """The form that splits are of; None where the kernel has not found it."""
+    # Where priorities are equal, what the theorems say of forms does not hold.
+    return splits.found if isinstance(splits, Splits) and not splits.found.tied else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +94,7 @@ def _form_of_ties(loaded: Library, table: Table, *, known: bool) -> CanonicalFor
     held = made(loaded.form_of_ties(table.number, known))
     if held is None:
         return None
-    tied = _Found(loaded, held, table, "char")
-    return replace(_as_form(tied), splits=FoundSplits(tied))
+    return _as_form(_Found(loaded, held, table, "char", tied=True))
 
 
 def form_of_list(
@@ -162,9 +159,9 @@ def listed_as_ranked(
         ranks: the numbers of the same table.
         pairs: the list.
     """
-    if not (isinstance(splits, Splits) and isinstance(ranks, Numbers) and isinstance(pairs, Pairs)):
+    held_form, loaded = found_form(splits), library()
+    if held_form is None or not (isinstance(ranks, Numbers) and isinstance(pairs, Pairs)):
         return None
-    held_form, loaded = splits.found, library()
     if loaded is None or held_form.table is not ranks.table:
         return None
     before = held_form.listed  # read once: another thread may ask about another list
@@ -199,9 +196,9 @@ def ranked_as_listed(
         splits: of the canonical form of the list.
         ranks: of tokens, among them single bytes.
     """
-    if not isinstance(splits, Splits) or not isinstance(ranks, Numbers):
+    held, loaded = found_form(splits), library()
+    if held is None or not isinstance(ranks, Numbers):
         return None
-    held, loaded = splits.found, library()
     if loaded is None or held.alphabet != "byte":
         return None
     same = answer(loaded.ranks_listed(ranks.table.number, held.table.number, held.number))
@@ -224,9 +221,13 @@ def _as_form(held: _Found) -> CanonicalForm:
 class _Found(Held):
     """A form in the library."""
 
-    def __init__(self, loaded: Library, made: Made, table: Table, alphabet: str) -> None:
+    def __init__(
+        self, loaded: Library, made: Made, table: Table, alphabet: str, *, tied: bool = False
+    ) -> None:
         super().__init__(loaded, made)
         self.table = table
+        self.tied = tied
+        """Whether priorities may be equal."""
         self.alphabet = alphabet
         self.listed: tuple[ref[Held], CanonicalForm | Literal[False]] | None = None
         """The list that was asked about last, and the form that it has, if it is this one."""

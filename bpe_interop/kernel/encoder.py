@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from .canonical import Splits, merges_over
+from .canonical import found_form, merges_over
 from .library import Held, Library, Made, address, answer, library, made, numbers
-from .pairs import Pairs
 from .splitter import TableSplitter
-from .tables import Numbers, packed
+from .tables import Numbers, Pairs, packed
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -258,9 +257,9 @@ def encoder_of_form(
 ) -> TextEncoder | None:
     """An encoder that merges by a canonical form; it is None unless the kernel found the form."""
     loaded = library()
-    if loaded is None or not isinstance(splits, Splits):
+    form = found_form(splits)
+    if loaded is None or form is None:
         return None
-    form = splits.found
     own = None
     if not (isinstance(ids, Numbers) and ids.table is form.table):
         tokens = form.table.tokens

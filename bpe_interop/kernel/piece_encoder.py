@@ -10,9 +10,8 @@ from typing import Literal
 from .canonical import merges_over
 from .encoder import TextEncoder
 from .library import Held, Library, address, library, made
-from .pairs import Pairs
 from .splitter import TableSplitter
-from .tables import Numbers, Table, packed
+from .tables import Numbers, Pairs, Table, packed
 
 _NONE = 2**32 - 1
 _MISSING = ("error", "drop", "unknown")

@@ -1,24 +1,112 @@
-"""Tokens and their numbers in the kernel, and the mapping that stands for them."""
+"""Vocabularies and merges that the kernel holds: tables, and the mappings that stand for them.
+
+A :class:`Table` is in the library. To the rest of the package it is a mapping of tokens to numbers
+(:class:`Numbers`), and listed merges are a sequence of pairs (:class:`Pairs`): both are equal to
+what Python would hold, and are made into it when much of them is asked for. The functions at the
+end answer questions about any mapping or sequence; None, or the answer that is always safe, stands
+for one that the kernel does not hold, and Python works it out.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
+from collections.abc import (
+    Callable,
+    Collection,
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    Sequence,
+    Set,
+    ValuesView,
+)
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import compress, islice, pairwise
 from operator import lt
 from typing import Any, TypeVar, overload
 
-from .lazy import LazyDict
+from ..gc_pause import paused
 from .library import Handles, Held, Library, address, answer, made, numbers
 
+K = TypeVar("K")
+V = TypeVar("V")
 T = TypeVar("T")
+Pair = tuple[bytes, bytes]
 
 MOST = 2**31 - 1
 """The most bytes of a table's tokens together."""
 
 _OFTEN = 4000
 """After so many look-ups, the dictionary is made: each of these costs more than one in it."""
+
+
+class LazyDict(Mapping[K, V]):
+    """A dictionary that is made when something is first asked of it.
+
+    It equals every mapping with the same entries. Threads may share it.
+    """
+
+    __slots__ = ("__weakref__", "_make", "_whole")
+
+    def __init__(self, make: Callable[[], dict[K, V]]) -> None:
+        self._make: Callable[[], dict[K, V]] | None = make
+        self._whole: dict[K, V] | None = None
+
+    def whole(self) -> dict[K, V]:
+        """The dictionary itself, which must not be changed."""
+        whole = self._whole
+        if whole is None:
+            make = self._make
+            if make is None:  # another thread has made it in between
+                return self.whole()
+            with paused():
+                whole = self._whole = make()
+            self._make = None
+        return whole
+
+    def __getitem__(self, key: K) -> V:
+        return self.whole()[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.whole()
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.whole())
+
+    def __len__(self) -> int:
+        return len(self.whole())
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if isinstance(other, Mapping):
+            return self.whole() == as_dict(other)
+        return NotImplemented
+
+    def __repr__(self) -> str:
+        return repr(self.whole())
+
+    def keys(self) -> KeysView[K]:
+        """The keys, in order."""
+        return self.whole().keys()
+
+    def values(self) -> ValuesView[V]:
+        """The values, in order."""
+        return self.whole().values()
+
+    def items(self) -> ItemsView[K, V]:
+        """The entries, in order."""
+        return self.whole().items()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return dict, (self.whole(),)
+
+
+def as_dict(mapping: Mapping[K, V]) -> Mapping[K, V]:
+    """The same mapping for who looks up much in it: the dictionary in a lazy one."""
+    return mapping.whole() if isinstance(mapping, LazyDict) else mapping
 
 
 class Table(Held):
@@ -207,3 +295,179 @@ def packed(loaded: Library, tokens: list[bytes], own: Iterable[int]) -> Table | 
     table = Table(loaded, held)
     table.tokens = tokens
     return table
+
+
+class Pairs(Sequence[Pair]):
+    """Pairs of tokens of a table; tuples are made of them only once somebody asks for one.
+
+    It equals every sequence with the same pairs. Threads may share it.
+    """
+
+    __slots__ = ("__weakref__", "_whole", "merges", "table")
+
+    def __init__(self, table: Table, merges: Held) -> None:
+        self.table = table
+        self.merges = merges
+        self._whole: tuple[Pair, ...] | None = None
+
+    def whole(self) -> tuple[Pair, ...]:
+        """The pairs themselves."""
+        if self._whole is None:
+            with paused():
+                self._whole = self._made()
+        return self._whole
+
+    def _made(self) -> tuple[Pair, ...]:
+        count, token = len(self), self.table.tokens.__getitem__
+        left, right = numbers(count), numbers(count)
+        done = self.merges.library.merges_copy(
+            self.merges.number, address(left), address(right), count
+        )
+        if answer(done) is None:
+            raise AssertionError("merges give what they were counted to hold")
+        return tuple(zip(map(token, left), map(token, right), strict=True))
+
+    def used(self, tokens: Iterable[bytes]) -> set[bytes]:
+        """Which of some tokens are a pair's part or product."""
+        loaded, table = self.merges.library, self.table
+        flags = bytearray(table.sizes[0])
+        done = loaded.merges_used(table.number, self.merges.number, address(flags), len(flags))
+        if answer(done) is None:
+            raise AssertionError("these pairs are of this table")
+        asked = list(tokens)
+        return set(compress(asked, (self._flag(flags, token) for token in asked)))
+
+    def _flag(self, flags: bytearray, token: bytes) -> bool:
+        place = self.table.place(token)
+        return place is not None and bool(flags[place])
+
+    def without(self, tokens: Iterable[bytes]) -> Pairs | None:
+        """The same over a table without some tokens, which no pair names; None if one does."""
+        places = array("I")
+        for token in tokens:
+            place = self.table.place(token)
+            if place is None:
+                return None
+            places.append(place)
+        loaded = self.merges.library
+        handles = Handles(loaded, 2)
+        done = loaded.table_without(
+            self.table.number,
+            self.merges.number,
+            address(places),
+            len(places),
+            address(handles.values),
+        )
+        if answer(done) is None:
+            return None
+        return Pairs(Table(loaded, handles.take(0)), Held(loaded, handles.take(1)))
+
+    def __len__(self) -> int:
+        return answer(self.merges.library.merges_count(self.merges.number)) or 0
+
+    @overload
+    def __getitem__(self, index: int) -> Pair: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Pair, ...]: ...
+    def __getitem__(self, index: int | slice) -> Pair | tuple[Pair, ...]:
+        return self.whole()[index]
+
+    def __iter__(self) -> Iterator[Pair]:
+        return iter(self.whole())
+
+    def __contains__(self, pair: object) -> bool:
+        return pair in self.whole()
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if isinstance(other, Pairs):
+            same = self.merges.library.merges_same(
+                self.table.number, self.merges.number, other.table.number, other.merges.number
+            )
+            return answer(same) == 1
+        return self.whole() == other if isinstance(other, tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.whole())
+
+    def __repr__(self) -> str:
+        return repr(self.whole())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return tuple, (self.whole(),)
+
+
+def is_checked(ids: Mapping[bytes, int]) -> bool:
+    """Whether the kernel has checked that these are distinct tokens with distinct ids."""
+    return isinstance(ids, Numbers)
+
+
+def are_checked(
+    ids: Mapping[bytes, int], merges: Mapping[bytes, int] | Sequence[tuple[bytes, bytes]]
+) -> bool:
+    """Whether the kernel has found all ranked tokens, or all pairs and products, among tokens."""
+    if not isinstance(ids, Numbers):
+        return False
+    if isinstance(merges, Numbers):
+        return merges.table.apart(ids.table)[0] == len(merges)
+    return isinstance(merges, Pairs) and merges.table is ids.table
+
+
+def differing(
+    a: Mapping[bytes, int], b: Mapping[bytes, int]
+) -> tuple[int, tuple[bytes, ...], tuple[bytes, ...], tuple[bytes, ...]] | None:
+    """How many tokens two vocabularies share; those of one only, and those with other ids."""
+    if not (isinstance(a, Numbers) and isinstance(b, Numbers)):
+        return None
+    shared, places = a.table.apart(b.table)
+    apart = a.table.some(places)
+    moved = tuple(token for token in apart if b.table.place(token) is not None)
+    gone = frozenset(moved)
+    only_b: tuple[bytes, ...] = ()
+    if len(b) > shared:
+        there = b.table.some(b.table.apart(a.table)[1])
+        only_b = tuple(token for token in there if token not in gone)
+    return shared, tuple(token for token in apart if token not in gone), only_b, moved
+
+
+def without_tokens(
+    ids: Mapping[bytes, int], tokens: Collection[bytes]
+) -> Mapping[bytes, int] | None:
+    """The entries of other tokens than some, which are here."""
+    held = isinstance(ids, Numbers) and len(tokens) < len(ids)
+    return ids.without(tokens) if held and isinstance(ids, Numbers) else None
+
+
+def tokens_by_place(ids: Mapping[bytes, int], places: Sequence[int]) -> Sequence[bytes] | None:
+    """The tokens at some places of a vocabulary, counted from 0."""
+    return ids.table.some(places) if isinstance(ids, Numbers) else None
+
+
+def tokens_by_id(ids: Mapping[bytes, int], numbers: Set[int]) -> dict[int, bytes] | None:
+    """The tokens that have some ids, by id."""
+    return ids.numbered(numbers) if isinstance(ids, Numbers) else None
+
+
+def may_hold(ids: Mapping[bytes, int], part: bytes) -> bool:
+    """Whether a token may hold some bytes; False: none does."""
+    return not isinstance(ids, Numbers) or part in ids.table.joined()[0]
+
+
+def in_order(ids: Mapping[bytes, int]) -> bool:
+    """Whether the kernel holds these tokens, and their ids grow from one to the next."""
+    return isinstance(ids, Numbers) and ids.in_order()
+
+
+def used_among(pairs: Iterable[tuple[bytes, bytes]], tokens: Iterable[bytes]) -> set[bytes] | None:
+    """Which of some tokens are a pair's part or product."""
+    return pairs.used(tokens) if isinstance(pairs, Pairs) else None
+
+
+def table_without(
+    pairs: Sequence[tuple[bytes, bytes]], tokens: Iterable[bytes]
+) -> tuple[Mapping[bytes, int], Sequence[tuple[bytes, bytes]]] | None:
+    """The tokens among which pairs are listed, but for some that no pair names; the same pairs."""
+    out = [*tokens]
+    left = pairs.without(out) if isinstance(pairs, Pairs) and out else pairs
+    return (Numbers(left.table), left) if isinstance(left, Pairs) else None

@@ -8,10 +8,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 
-from .canonical import Splits
+from .canonical import found_form
 from .library import Held, Library, Made, address, answer, library, made
-from .pairs import Pairs
-from .tables import Numbers
+from .tables import Numbers, Pairs
 
 
 def vocabulary_text(
@@ -71,8 +70,11 @@ def pairs_text(
         return None
     if isinstance(pairs, Pairs):
         table, held = pairs.table, pairs.merges
-    elif isinstance(pairs, Splits):
-        table, held = pairs.found.table, pairs.found
+    elif isinstance(pairs, Mapping):
+        form = found_form(pairs)
+        if form is None:
+            return None
+        table, held = form.table, form
     else:
         return None
     listed, lines = between or b"", between is None
