@@ -387,8 +387,10 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
         if are_checked(ids, ranks):
             _fitting_vocab.keep(merges, vocab)
             return
-        ids = as_dict(ids)
-        for token, rank in ranks.items():
+        ids, numbers = as_dict(ids), ranks.values()
+        in_range = not ranks or (min(numbers) >= 0 and max(numbers) <= MAX_ID)
+        fits = in_range and ids.keys() >= ranks.keys()
+        for token, rank in () if fits else ranks.items():
             if token not in ids:
                 raise InvalidModelError(
                     f"ranked token {show(token)} is not in the vocabulary",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from operator import eq
 from typing import TypeAlias
 
 from ..entries import Entries, compare_entries, without
 from ..kernel import as_dict
+from ..memo import Memo
 from ..merging.canonical import Canonical, canonical
 from ..merging.scores import order_of
 from ..merging.symbols import UserDefined, user_defined
@@ -225,6 +226,7 @@ def _fallback_in_words(fallback: Fallback) -> str:
     return words + (", after merging" if fallback.after_merging else "")
 
 
+@Memo
 def _effective(model: BPEModel) -> Fallback:
     """The fallback without what never matters."""
     fallback, ids, kinds = model.fallback, model.vocab.ids, model.vocab.kinds
@@ -237,9 +239,9 @@ def _effective(model: BPEModel) -> Fallback:
     if fallback.after_merging and fallback.missing != "drop":
         # A missing symbol stays between its neighbours till all is merged: whether it might merge
         # is no matter where no token holds one.
-        splits = canonical(model).splits
-        merges = any(part not in ids for pair in splits.values() for part in pair)
-        return fallback if merges else replace(fallback, after_merging=False)
+        parts = chain.from_iterable(canonical(model).splits.values())
+        if all(map(as_dict(ids).__contains__, parts)):
+            return replace(fallback, after_merging=False)
     return fallback
 
 

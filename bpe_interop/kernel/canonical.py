@@ -77,7 +77,8 @@ def form_of_ranks(
         table: Table | None = ranks.table
     else:
         order = list(tokens)
-        if not all(map(tokens.__contains__, ranks)):
+        whole = as_dict(tokens) if isinstance(tokens, Mapping) else tokens
+        if not all(map(whole.__contains__, ranks)):
             return None
         own = [*map(as_dict(ranks).get, order, repeat(_NO_RANK))]
         table = packed(loaded, order, own)

@@ -93,6 +93,7 @@ def as_pairs(model: BPEModel) -> Rewrite:
     return refused(model, decision, others[0].rule, what, consequence)
 
 
+@Memo
 def as_ranks(model: BPEModel) -> Rewrite:
     """The merges as ranks of their products, which SentencePiece (as scores) and tiktoken run.
 
@@ -106,19 +107,19 @@ def as_ranks(model: BPEModel) -> Rewrite:
     ids, kinds = textual(model), model.vocab.kinds
     built = as_dict(canonical(model).splits)
     singles = [
-        token
-        for token, number in sorted(ids.items(), key=lambda item: item[1])
+        (number, token)
+        for token, number in ids.items()
         if token not in built
         and kinds.get(number, "normal") in ("normal", "unused")
         and _is_symbol(token, model.alphabet)
     ]
-    ranks = {token: rank for rank, token in enumerate([*built, *singles])}
+    in_order = chain(built, (token for _, token in sorted(singles)))
+    ranks = {token: rank for rank, token in enumerate(in_order)}
     # Theorem 13: always the same, if what the list does not build has no rank.
     left_out = tuple(token for token in ids if token not in ranks)
     return Rewrite(RankTable(ranks), _RANKED, left_out=left_out)
 
 
-@Memo
 def ranks_of(model: BPEModel) -> Mapping[bytes, int]:
     """The ranks of :func:`as_ranks`; where there are none, those in the order of building."""
     rule = as_ranks(model).rule

@@ -14,7 +14,7 @@ from bpe_interop.convert import convert
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import CheckFailedError, FormatError, SourceError
 from bpe_interop.formats.gguf import write
-from bpe_interop.formats.gguf.head import rendered
+from bpe_interop.formats.gguf.head import with_key
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.sources import load_source
 from fixtures import gguf_models as made
@@ -93,10 +93,8 @@ def test_what_is_inside_may_be_bad(tmp_path: Path) -> None:
 def test_one_that_reads_back_otherwise_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    another = {KEY: ("string", b"{}")}
-    monkeypatch.setattr(
-        write, "rendered", lambda keys: rendered({**keys, **(another if KEY in keys else {})})
-    )
+    another = ("string", b"{}")
+    monkeypatch.setattr(write, "with_key", lambda data, name, _: with_key(data, name, another))
     with pytest.raises(CheckFailedError, match="reads back otherwise"):
         convert(JSON, tmp_path / "a.gguf", verify=False)
     assert not [*tmp_path.iterdir()]

@@ -15,8 +15,9 @@ from bpe_interop.compare.sides import ORDINARY
 from bpe_interop.compare.verdict import first_stage
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import by_name
+from bpe_interop.proof import core
 from bpe_interop.proof.prove import Proof, prove
-from bpe_interop.proof.stage import Scope
+from bpe_interop.proof.stage import Scope, TwoModels
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Metaspace, Replace, SentencePieceText
 
@@ -99,6 +100,15 @@ def merging(**settings: Any) -> Side:
 def test_merges_in_another_order_are_compared() -> None:
     other = Side(document(VOCAB | MERGES, merges=[["b", "c"], ["a", "b"]]))
     refuted(merging(), other, "core", "abc")
+
+
+def test_where_any_text_will_do_no_search_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token that one side only builds shows it; the search of a large vocabulary takes long."""
+    one, two = merging(), Side(document(VOCAB | MERGES, merges=[["a", "b"]]))
+    assert one.answer("bc") != two.answer("bc")
+    monkeypatch.setattr(core, "decide", lambda *_, **__: pytest.fail("searched"))
+    found = core.core_stage(TwoModels(one.model, two.model, most=10))
+    assert (found.outcome, found.witness) == ("refuted", "bc")
 
 
 def test_a_base_symbol_of_one_side_is_compared() -> None:

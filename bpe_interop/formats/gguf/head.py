@@ -17,6 +17,7 @@ import sys
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, BinaryIO, Final, NoReturn, TypeAlias, Union
 
 from ...errors import FormatError, UnsupportedError
@@ -369,6 +370,13 @@ def rendered(keys: Mapping[str, Typed], tensors: int = 0) -> bytes:
     return head_of(parts, tensors)
 
 
+def with_key(data: bytes, name: str, typed: Typed) -> bytes:
+    """What :func:`rendered` made without tensors, with a further key behind the others."""
+    version, tensors, count = struct.unpack_from("<IQQ", data, len(MAGIC))
+    counts = struct.pack("<IQQ", version, tensors, count + 1)
+    return b"".join([MAGIC, counts, data[len(MAGIC) + len(counts) :], key_bytes(name, typed)])
+
+
 def head_of(
     keys: Sequence[bytes], tensors: int, *, version: int = VERSION, order: str = "little"
 ) -> bytes:
@@ -404,7 +412,8 @@ def _array(kind: str, members: Sequence[Any], sign: str) -> Iterator[bytes]:
     code, form = _CODES[kind]
     yield struct.pack(f"{sign}IQ", code, len(members))
     if kind == "string":
-        yield from (_string(member, sign) for member in members)
+        lengths = map(struct.Struct(f"{sign}Q").pack, map(len, members))
+        yield from chain.from_iterable(zip(lengths, members, strict=True))
     else:
         yield struct.pack(f"{sign}{len(members)}{form}", *members)
 

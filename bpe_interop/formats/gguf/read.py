@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isnan
 from typing import Final
@@ -194,8 +194,13 @@ def _read_llama(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
     added = tokens.added(roles)
     ids, kinds = _pieces(tokens, "fails")
     prefixed = keys.flag(PREFIXED, True)
-    table = _ranked(tokens.texts, scores)
-    ids = _with_built(tokens, scores, ids)
+    # llama.cpp looks up every token, whatever its type (llm_tokenizer_spm_session): merging builds
+    # special ones too.
+    every = {text.encode(): number for number, text in enumerate(tokens.texts)}
+    table = _ranked(every, scores)
+    reached = built(every, RankTable(table))
+    _no_byte_built(tokens, every, reached)
+    ids |= {content: number for content, number in every.items() if content in reached}
     return BPEModel(
         vocab=Vocab(ids, kinds, {number: scores[number] for number in range(len(scores))}),
         merges=RankTable({content: rank for content, rank in table.items() if content in ids}),
@@ -273,11 +278,11 @@ def _pieces(tokens: Tokens, without: str) -> tuple[dict[bytes, int], dict[int, K
     return ids, kinds
 
 
-def _ranked(texts: Sequence[str], scores: Sequence[float]) -> dict[bytes, int]:
+def _ranked(contents: Iterable[bytes], scores: Sequence[float]) -> dict[bytes, int]:
     """Every token by descending score, whatever its type: all may be merged into."""
     # llama.cpp compares floats, so 0.0 and -0.0 are a tie here (llm_bigram_spm::comparator).
     places = {score: place for place, score in enumerate(sorted({*scores}, reverse=True))}
-    return {text.encode(): places[score] for text, score in zip(texts, scores, strict=True)}
+    return dict(zip(contents, map(places.__getitem__, scores), strict=True))
 
 
 def bytes_first(added: Iterable[AddedToken]) -> Fallback:
@@ -289,19 +294,6 @@ def bytes_first(added: Iterable[AddedToken]) -> Fallback:
     return Fallback("unknown", unknown, fuse=True, byte_fallback=True, after_merging=True)
 
 
-def _with_built(tokens: Tokens, scores: Sequence[float], ids: dict[bytes, int]) -> dict[bytes, int]:
-    """The vocabulary with the special tokens that merging builds out of their characters.
-
-    Raises:
-        UnsupportedError: merging builds a byte token.
-    """
-    # llama.cpp looks up every token, whatever its type (llm_tokenizer_spm_session).
-    every = {text.encode(): number for number, text in enumerate(tokens.texts)}
-    reached = built_by_scores(tokens.texts, scores)
-    _no_byte_built(tokens, every, reached)
-    return ids | {content: every[content] for content in every if content in reached}
-
-
 def _no_byte_built(tokens: Tokens, every: Mapping[bytes, int], reached: Collection[bytes]) -> None:
     """Refuses a byte token that merging builds, which no other engine does."""
     for content in sorted(reached):
@@ -311,12 +303,6 @@ def _no_byte_built(tokens: Tokens, every: Mapping[bytes, int], reached: Collecti
                 f"merging the characters of {show(content)} builds it, though it stands for a "
                 "byte; llama.cpp does so, and no other engine",
             )
-
-
-def built_by_scores(texts: Sequence[str], scores: Sequence[float]) -> Set[bytes]:
-    """The tokens that merging builds out of their characters, whatever their types."""
-    every = {text.encode(): number for number, text in enumerate(texts)}
-    return built(every, RankTable(_ranked(texts, scores)))
 
 
 # GPT-2's kind.

@@ -73,6 +73,8 @@ _FILLER: Final = re.compile(r"\[PAD([0-9]+)\]_*")
 
 _ALWAYS_SHOWN: Final = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
 
+_GUESSED: Final = _ENDS_GENERATION.union(_ALWAYS_SHOWN, *(spellings for _, spellings in _GAPS))
+
 
 def effective(
     texts: Sequence[str], types: Sequence[int], given: frozenset[str], file: str
@@ -85,7 +87,7 @@ def effective(
         UnsupportedError: which of two tokens is control goes by the order of a hash table.
     """
     kinds = list(types)
-    place = {text: number for number, text in enumerate(texts)}
+    place = _guessed(texts)
     for role, spellings in _GAPS:
         if role in given:
             continue
@@ -117,6 +119,11 @@ def effective(
     return kinds
 
 
+def _guessed(texts: Sequence[str]) -> dict[str, int]:
+    """The places of the tokens of which llama.cpp guesses by their spelling what they are for."""
+    return {text: texts.index(text) for text in _GUESSED.intersection(texts)}
+
+
 def fills_hole(text: str, kind: int, number: int) -> bool:
     """Whether this only fills an id that has no token, as llama.cpp's converter does it."""
     filler = _FILLER.fullmatch(text) if kind == UNUSED else None
@@ -125,7 +132,7 @@ def fills_hole(text: str, kind: int, number: int) -> bool:
 
 def ambiguous(texts: Sequence[str], types: Sequence[int]) -> Iterator[tuple[str, int]]:
     """Roles that several tokens could have, each with an id that a key can name for it."""
-    place = {text: number for number, text in enumerate(texts)}
+    place = _guessed(texts)
     for role, spellings in _GAPS:
         there = [place[text] for text in spellings if text in place]
         if _left_to_chance([types[number] for number in there]):
@@ -336,7 +343,8 @@ def _texts(keys: Keys) -> list[str]:
 def built(ids: Mapping[bytes, int], merges: MergeRule) -> set[bytes]:
     """The tokens that merging builds out of their characters, single characters too."""
     whole = BPEModel(Vocab(ids), merges, alphabet="char")
-    single = {content for content in ids if len(content.decode("utf-8", "replace")) == 1}
+    short = (content for content in ids if len(content) <= 4)
+    single = {content for content in short if len(content.decode("utf-8", "replace")) == 1}
     return single | (canonical(whole).splits.keys() & ids.keys())
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+from ...kernel import as_dict
 from ...merging.canonical import canonical
 from ...model import BPEModel, PairList
 from ...steps import Metaspace, Prepend, SentencePieceText
@@ -16,7 +17,7 @@ from ...theory.rewrite import as_pairs, ranks_of
 from .. import Files
 from ..bos_eos import ends_of
 from ..names import STEM
-from .head import Typed, layout_of, parse_head, rendered, typed_of
+from .head import Typed, layout_of, parse_head, rendered, typed_of, with_key
 from .keys import (
     ADD,
     ARCHITECTURE,
@@ -166,7 +167,7 @@ def _name(model: BPEModel, listing: TokenListing) -> str:
 
 def scores_of(model: BPEModel, listing: TokenListing) -> list[float]:
     """The scores that the model has, where they are in the order of its ranks, else new ones."""
-    ranks, ids, count = ranks_of(model), model.vocab.ids, len(listing.texts)
+    ranks, ids, count = ranks_of(model), as_dict(model.vocab.ids), len(listing.texts)
     if scores_stay(model):
         scores = model.vocab.scores
         given = {listing.places.get(number, number): score for number, score in scores.items()}
@@ -180,9 +181,10 @@ def scores_of(model: BPEModel, listing: TokenListing) -> list[float]:
 
 def scores_stay(model: BPEModel) -> bool:
     """Whether the model's own scores say the order of its merges."""
-    scores, ids = model.vocab.scores, model.vocab.ids
-    ranks = ranks_of(model).items()
-    ranked = [(rank, scores.get(ids[token])) for token, rank in ranks if token in ids]
+    scores, ids, ranks = model.vocab.scores, as_dict(model.vocab.ids), ranks_of(model)
+    if ranks and not scores:
+        return False
+    ranked = [(rank, scores.get(ids[token])) for token, rank in ranks.items() if token in ids]
     return all(score is not None for _, score in ranked) and _in_order(ranked)
 
 
@@ -265,8 +267,7 @@ def embedding(files: Files) -> Callable[[BPEModel, Files], Files] | None:
 
     def put(model: BPEModel, written: Files) -> Files:
         [(name, data)] = written.items()
-        keys = {key: typed_of(value) for key, value in parse_head(data, name).keys.items()}
-        return {name: rendered({**keys, EMBEDDED: ("string", content)})}
+        return {name: with_key(data, EMBEDDED, ("string", content))}
 
     return put
 
@@ -314,7 +315,7 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> TokenListing:
     else:
         places = {number: number for number in numbers}
     by_place = {places[number]: each for number, each in entries.items()}
-    rows = [by_place.get(place, (_unlike(place, taken), UNUSED)) for place in range(size)]
+    rows = [by_place.get(place) or (_unlike(place, taken), UNUSED) for place in range(size)]
     if over_characters:
         rows += [(name, BYTE) for name in sorted(BYTE_NAMES - taken)]
     texts, types = [text for text, _ in rows], [kind for _, kind in rows]
