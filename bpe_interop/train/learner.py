@@ -8,8 +8,8 @@ same is explained in docs/training.md.
 from __future__ import annotations
 
 from array import array
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
@@ -18,12 +18,6 @@ from ..kernel import learner_of
 
 BYTES = 256
 """The ids that are not learned: each byte's is its number."""
-
-FALL = 16
-"""Pairs that occur this much less often than the most frequent one are not followed yet.
-
-Measured on 10 MB: 4 is slower (more counts of everything), 64 takes more memory.
-"""
 
 _BORDER = -1
 _AT_ONCE = 1_024
@@ -48,29 +42,26 @@ class Learner:
     """Learns merges from pretokens (their bytes, in the order they first came) and their counts."""
 
     def __init__(self, pretokens: Mapping[bytes, int]) -> None:
-        self._alike = all(count == 1 for count in pretokens.values())
         # A slot for each byte, and a border between pretokens. A token of several slots has its id
         # in its first and its last one, so both of its neighbours are found in one step, and
         # merging moves nothing.
         self._slots: list[int] = [_BORDER]
-        for content in pretokens:
-            self._slots.extend(content)
-            self._slots.append(_BORDER)
-        self._weights: Sequence[int] = b""
-        if self._alike:
-            self._weights = bytes([1]) * len(self._slots)
-        else:
-            weights = [0]
-            for content, count in pretokens.items():
-                weights += [count] * len(content)
-                weights.append(0)
-            self._weights = weights
+        self._weights: list[int] = [0]
+        for content, count in pretokens.items():
+            self._slots += [*content, _BORDER]
+            self._weights += [count] * len(content) + [0]
         self._code = "I" if len(self._slots) < 1 << 32 else "Q"
         self._sizes = [1] * BYTES
-        self._floor = 1
-        self._counts: dict[Pair, int] = {}
-        self._where: dict[Pair, array[int]] = {}
-        self._heap: list[_Entry] = []
+        self._counts: dict[Pair, int] = defaultdict(int)
+        self._where: dict[Pair, array[int]] = defaultdict(lambda: array(self._code))
+        for place, pair in enumerate(pairwise(self._slots)):
+            if _BORDER not in pair:
+                self._counts[pair] += self._weights[place]
+                self._where[pair].append(place)
+        self._heap: list[_Entry] = [
+            (-count, self._where[pair][0], pair, 0) for pair, count in self._counts.items()
+        ]
+        heapify(self._heap)
 
     def learn(
         self,
@@ -84,12 +75,9 @@ class Learner:
         """
         merges: list[LearnedMerge] = []
         while limit is None or len(merges) < limit:
-            best = self._best()
-            if best is None:
-                if not self._recount(least):
-                    break
-                continue
-            pair, count = best
+            pair, count = self._best()
+            if count < max(least, 1):
+                break
             merges.append(LearnedMerge(*pair, len(self._sizes), count))
             self._merge(pair)
             tick(len(merges))
@@ -97,35 +85,43 @@ class Learner:
 
     def tokens(self) -> int:
         """How many tokens all pretokens are now, each counted as often as it came."""
-        return sum(self._weights[start] for start in self._starts())
+        slots, place, found = self._slots, 0, 0
+        while place < len(slots):
+            found += self._weights[place]
+            # A border is one slot; a token takes as many as it has bytes.
+            place += self._sizes[slots[place]] if slots[place] >= 0 else 1
+        return found
 
-    def _best(self) -> tuple[Pair, int] | None:
-        """The most frequent pair, of several the one whose first place is first."""
+    def _best(self) -> tuple[Pair, int]:
+        """The most frequent pair, of several the one whose first place is first; and its count.
+
+        The count is 0 where no pair is left.
+        """
         heap, counts, slots, sizes = self._heap, self._counts, self._slots, self._sizes
         # A merge makes new pairs with the new token only; all others can only become rarer, and
-        # their first place can only move on. So what an old entry promises is never too little:
-        # the one on top is checked, and put back with what is true now.
+        # their first place can only move on (Lemma T1 in docs/training.md). So what an old entry
+        # promises is never too little: the one on top is checked, and put back with what is true
+        # now (Lemma T2).
         while heap:
             minus, place, pair, at = heap[0]
             count = counts[pair]
-            if count < self._floor:
+            if count == 0:
                 heappop(heap)
-                del counts[pair], self._where[pair]
                 continue
             if count == -minus:  # nothing of it was taken since, its first place neither
-                heappop(heap)
                 return pair, count
             (left, right), places = pair, self._where[pair]
             while slots[place] != left or slots[place + sizes[left]] != right:
                 at += 1
                 place = places[at]
             heapreplace(heap, (-count, place, pair, at))
-        return None
+        return (0, 0), 0
 
     def _merge(self, pair: Pair) -> None:
         """Gives the pair's product the next id, wherever the pair stands."""
         (left, right), new = pair, len(self._sizes)
         self._sizes.append(self._sizes[left] + self._sizes[right])
+        heappop(self._heap)  # it is the top
         del self._counts[pair]
         before, after = self._replace(pair, new, self._where.pop(pair))
         # What stands after first: where the product stands beside itself, its first one was
@@ -161,76 +157,12 @@ class Learner:
 
     def _follow(self, old: Pair, new: Pair, places: list[int]) -> None:
         """At these places the new pair stands instead of the old one."""
-        count = len(places)
-        if not self._alike:
-            count = sum(map(self._weights.__getitem__, places))
-        if old in self._counts:
+        count = sum(map(self._weights.__getitem__, places))
+        if old in self._counts:  # it is not the pair that is merged, as in "aaa"
             self._counts[old] -= count
-        if count >= self._floor:
-            self._counts[new] = count
-            self._where[new] = array(self._code, places)
-            heappush(self._heap, (-count, places[0], new, 0))
-
-    def _recount(self, least: int) -> bool:
-        """Counts all pairs, and follows the frequent ones; False if none occurs often enough."""
-        self._compact()
-        counts = self._count_all()
-        top = max(counts.values(), default=0)
-        if top < max(least, 1):
-            return False
-        # Only pairs that are frequent enough to be next for a while are followed.
-        self._floor = floor = max(least, 1, top // FALL)
-        self._counts = {pair: count for pair, count in counts.items() if count >= floor}
-        where = self._where = {pair: array(self._code) for pair in self._counts}
-        for place, pair in enumerate(self._pairs()):
-            if pair in where:
-                where[pair].append(place)
-        self._heap = [(-count, where[pair][0], pair, 0) for pair, count in self._counts.items()]
-        heapify(self._heap)
-        return True
-
-    def _count_all(self) -> dict[Pair, int]:
-        counts: dict[Pair, int]
-        if self._alike:
-            counts = Counter(self._pairs())
-        else:
-            counts = defaultdict(int)
-            for pair, weight in zip(self._pairs(), self._weights, strict=False):
-                counts[pair] += weight
-        return {pair: count for pair, count in counts.items() if _BORDER not in pair}
-
-    def _pairs(self) -> Iterator[Pair]:
-        """Neighbours in slots, borders among them, while every token has one slot."""
-        return pairwise(self._slots)
-
-    def _starts(self) -> Iterator[int]:
-        """The first slot of every token."""
-        slots, sizes, place, end = self._slots, self._sizes, 0, len(self._slots)
-        while place < end:
-            token = slots[place]
-            if token >= 0:
-                yield place
-                place += sizes[token]
-            else:
-                place += 1
-
-    def _compact(self) -> None:
-        """Gives every token one slot; the order stays."""
-        if len(self._sizes) == BYTES:
-            return
-        slots, sizes, weights = self._slots, self._sizes, self._weights
-        kept: list[int] = []
-        weighed: list[int] = []
-        place, end = 0, len(slots)
-        while place < end:
-            token = slots[place]
-            kept.append(token)
-            if not self._alike:
-                weighed.append(weights[place])
-            place += sizes[token] if token >= 0 else 1
-        self._slots = kept
-        self._weights = bytes([1]) * len(kept) if self._alike else weighed
-        self._sizes = [1] * len(sizes)
+        self._counts[new] = count
+        self._where[new] = array(self._code, places)
+        heappush(self._heap, (-count, places[0], new, 0))
 
 
 def learned(

@@ -22,7 +22,6 @@ SUFFIX = ".tiktoken"
 PLUGIN = "plugin/"
 """How the name of a rank file ends, and how those begin that are not read."""
 
-_NO_SEPARATOR = bytes(set(range(256)) - set(b" \n\r\t\x0b\x0c"))
 _LINE = re.compile(rb"(\S+) (\S+)", re.ASCII)
 _NUMBER = re.compile(rb"0|[1-9][0-9]*")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]*={0,2}")
@@ -57,30 +56,20 @@ def read_ranks(data: bytes, name: str) -> Mapping[bytes, int]:
     by_kernel = read_in_kernel(data)
     if by_kernel is not None:
         return by_kernel
-    import json
-
-    plain = data.replace(b"\r\n", b"\n") if b"\r" in data else data
-    words = plain.split()
-    spelled, digits = words[0::2], words[1::2]
-    listed = b",".join(digits)
-    if listed.translate(None, b",0123456789") or listed.count(b",") != len(digits) - 1:
-        return _read_carefully(data, name)
-    try:
-        tokens = list(map(binascii.a2b_base64, spelled))
-        # JSON allows no leading zeros either, and is read faster than one number at a time.
-        numbers: list[int] = json.loads(b"[%b]" % listed)
-    except ValueError:
-        return _read_carefully(data, name)
-    ranks = dict(zip(tokens, numbers, strict=False))
-    regular = (
-        0 < len(words) == 2 * len(ranks)
-        and len(set(numbers)) == len(ranks)
-        and max(numbers) <= MAX_RANK
-        and plain.translate(None, _NO_SEPARATOR).rstrip(b"\n") == (b" \n" * len(ranks))[:-1]
-        # Base64 that is written back the same was canonical.
-        and b"".join(map(binascii.b2a_base64, tokens)) == b"\n".join(spelled) + b"\n"
-    )
-    return ranks if regular else _read_carefully(data, name)
+    ranks: dict[bytes, int] = {}
+    token_lines: dict[bytes, int] = {}
+    number_lines: dict[int, int] = {}
+    for at, token, number in _lines(data, name):
+        first = token_lines.setdefault(token, at)
+        if first != at:
+            _fail(name, at, f"the token {show(token)} stands already in line {first}")
+        first = number_lines.setdefault(number, at)
+        if first != at:
+            _fail(name, at, f"the number {number} stands already in line {first}")
+        ranks[token] = number
+    if not ranks:
+        raise FormatError("the file holds no tokens", where=name, fix="get the file again")
+    return ranks
 
 
 def written_tokens(model: BPEModel) -> Mapping[bytes, int]:
@@ -110,24 +99,6 @@ def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
         f"{word or EMPTY} {rank}\n" for word, rank in zip(spelled, ranks.values(), strict=True)
     ]
     return "".join(lines).encode()
-
-
-def _read_carefully(data: bytes, name: str) -> dict[bytes, int]:
-    """The same as :func:`read_ranks`, line by line, so that an error can name its line."""
-    ranks: dict[bytes, int] = {}
-    token_lines: dict[bytes, int] = {}
-    number_lines: dict[int, int] = {}
-    for at, token, number in _lines(data, name):
-        first = token_lines.setdefault(token, at)
-        if first != at:
-            _fail(name, at, f"the token {show(token)} stands already in line {first}")
-        first = number_lines.setdefault(number, at)
-        if first != at:
-            _fail(name, at, f"the number {number} stands already in line {first}")
-        ranks[token] = number
-    if not ranks:
-        raise FormatError("the file holds no tokens", where=name, fix="get the file again")
-    return ranks
 
 
 def _lines(data: bytes, name: str) -> Iterator[tuple[int, bytes, int]]:
