@@ -98,7 +98,7 @@ def _documents(size: int) -> Work:
         environ=THREADS,
         compared="ids",
         note="tiktoken against tokenizers, cl100k, English; both with threads on all cores. Ours "
-        "is `bpe_interop.compare.pairs`; it compares what the ids decode to as well.",
+        "is `bpe_interop.compare.run`; it compares what the ids decode to as well.",
         why="What ids decode to is compared as well, which the peers do not do; to compare ids "
         "costs nearly nothing.",
     )

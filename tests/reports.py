@@ -59,7 +59,7 @@ HOSTILE = (
 
 def few_texts(patch: pytest.MonkeyPatch) -> None:
     """Lets checks run a handful of texts, where what counts is what is said of them."""
-    for name in ("runs", "conversion"):
+    for name in ("comparison", "conversion"):
         running = importlib.import_module(f"bpe_interop.compare.{name}")
         patch.setattr(running, "awkward", lambda *given, **more: _texts())
 

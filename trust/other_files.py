@@ -15,7 +15,7 @@ from bpe_interop.compare.corpus_report import CorpusReport, FailedDocument, Side
 from bpe_interop.compare.lock import as_source, lock
 from bpe_interop.compare.lock import dump as dump_lock
 from bpe_interop.compare.lock import load as load_lock
-from bpe_interop.compare.pairs import Sides
+from bpe_interop.compare.run import Sides
 from bpe_interop.compare.sides import ORDINARY, PARSED, Own, Side
 from bpe_interop.corpora.selection import find_files, select
 from bpe_interop.encode import Encoder

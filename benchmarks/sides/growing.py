@@ -115,7 +115,7 @@ def verify(source: str, preset: str, corpus: str) -> Side:
     """A corpus in a file, by tiktoken and tokenizers."""
     from bpe_interop.compare.corpus import Corpora, compare_corpora
     from bpe_interop.compare.corpus_report import SideName
-    from bpe_interop.compare.pairs import Sides
+    from bpe_interop.compare.run import Sides
     from bpe_interop.compare.sides import ORDINARY
     from bpe_interop.compare.sides import Side as Compared
     from bpe_interop.engines import from_model

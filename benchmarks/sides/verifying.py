@@ -20,7 +20,7 @@ def documents(
     sides: str, corpus: str, source: str, preset: str, size: str, share: str = "1"
 ) -> Inside:
     """tiktoken and tokenizers, held against each other."""
-    from bpe_interop.compare.pairs import ask_both
+    from bpe_interop.compare.run import ask_both
     from bpe_interop.compare.sides import ORDINARY
     from bpe_interop.engines import from_model
 
@@ -58,7 +58,7 @@ def documents(
 def both_ours(sides: str, corpus: str, source: str, preset: str) -> Inside:
     """Our encoder of a rank file against our encoder of the ``tokenizer.json`` made of it."""
     from bpe_interop import Tokenizer
-    from bpe_interop.compare.pairs import ask_both
+    from bpe_interop.compare.run import ask_both
     from bpe_interop.compare.sides import ORDINARY, Own
 
     texts, model = read(corpus), tokenizer(source, preset)

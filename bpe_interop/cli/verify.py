@@ -17,7 +17,7 @@ from ..compare.metadata import COVERED
 from ..compare.words import other_metadata, report_lines, unmet
 from ..corpora import find_files, parse_sample
 from ..engines import NAMES
-from ..engines.facts import is_address
+from ..engines.rows import is_address
 from ..errors import TargetError
 from ..io.target import keep_apart
 from ..reports import SUFFIXES, Require, check_targets, to_json, write_reports

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from ..proof.prove import SCOPES, about
     from ..proof.stage import Scope, Stage, counts
     from ..workers import Progress
+    from .comparison import RunOptions, verify
     from .corpus import Corpora
     from .report import Example, Report
-    from .runs import RunOptions, verify
     from .sides import Failure, Mismatch
 
 __all__ = [
@@ -48,7 +48,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
             ".workers": ("Progress",),
             "corpus": ("Corpora",),
             "report": ("Example", "Report"),
-            "runs": ("RunOptions", "verify"),
+            "comparison": ("RunOptions", "verify"),
             "sides": ("Failure", "Mismatch"),
         },
     )

@@ -14,8 +14,8 @@ from queue import SimpleQueue
 
 from ..engines import Engine, from_directory, from_files, versions
 from ..engines.child_process import ChildProcess, EndedError, Say, cores
-from ..engines.facts import facts
 from ..engines.library import library
+from ..engines.rows import engine_row
 from ..errors import (
     BpeInteropError,
     CheckFailedError,
@@ -34,8 +34,8 @@ from ..model import BPEModel, PairList, TemplateToken, Vocab, show
 from ..proof.prove import Proof, prove
 from ..proof.stage import Scope
 from ..ticks import begin
-from .pairs import Sides, Tally, ask_both
 from .report import Check, Report
+from .run import Sides, Tally, ask_both
 from .sides import (
     AROUND,
     ORDINARY,
@@ -52,7 +52,7 @@ from .sides import (
     encode_all,
 )
 from .stress import around_added, awkward, fixed
-from .verdict import Ran, engines_of, report_of
+from .verdict import engines_of, report_of
 
 _LARGE = 50_000
 """Tokens from which a process of its own pays: it takes 0.2 s to start."""
@@ -201,10 +201,10 @@ class EngineProcesses:
         if not worth_processes(model) or model.pretokenizer is None:
             return
         there = versions()
-        if facts(row.engine).without_tokens and there[row.engine]:
-            self.engine = EngineProcess(facts(row.engine).first)
+        if engine_row(row.engine).without_tokens and there[row.engine]:
+            self.engine = EngineProcess(engine_row(row.engine).first)
         if row.served and not alone and there[row.served]:
-            self.served = EngineProcess(facts(row.served).first)
+            self.served = EngineProcess(engine_row(row.served).first)
 
     def __enter__(self) -> EngineProcesses:
         return self
@@ -433,7 +433,7 @@ def _run(
     modes = _modes(engine.name, own.model)
     if not says_template:
         modes = [mode for mode in modes if not mode.add_special_tokens]
-    if not facts(engine.name).slow or len(modes) < 2:
+    if not engine_row(engine.name).slow or len(modes) < 2:
         return (_checked(engine, own, texts, modes, tick, again),)
     few = _about_added(own.model, texts)
     return (
@@ -483,7 +483,7 @@ def _checked(
 
 
 def _modes(engine: str, model: BPEModel) -> list[Mode]:
-    known, modes = facts(engine), [ORDINARY]
+    known, modes = engine_row(engine), [ORDINARY]
     # Such a folder asks its loader for this, and so does the one that is written of it.
     as_text = known.directories and (model.origin.settings or {}).get("split_special_tokens")
     parses = known.parses_special and not as_text
@@ -559,7 +559,7 @@ def compare_written(
     two = Side(target, written, partial(Own, written))
     sides = one, two
     notes, against = [*_unstated(model, again)], list[str]()
-    scope, proof, ran = _scope(kept, written), None, Ran()
+    scope, proof, ran = _scope(kept, written), None, Tally()
     if "alphabet" in dropped:
         against = ["the alphabet was dropped, so most texts have other ids"]
     elif kept.pretokenizer is None:
@@ -567,7 +567,7 @@ def compare_written(
     if against:
         scope = "text"
     else:
-        deaf = sorted(name for name in engines_of(sides) if not facts(name).parses_special)
+        deaf = sorted(name for name in engines_of(sides) if not engine_row(name).parses_special)
         if scope == "all" and deaf:
             scope = "ordinary"
             notes.append(f"{' and '.join(deaf)} never finds special tokens in a text")
@@ -577,7 +577,7 @@ def compare_written(
         if proof.outcome == "refuted" and not dropped:
             _raise_if_tables_differ(kept, written, proof.witness or "")
             raise _check_failed(proof, engine)
-        ran = Ran(next((_tally(each) for each in checks if each.of == "target"), Tally()))
+        ran = next((_tally(each) for each in checks if each.of == "target"), Tally())
     report = report_of(scope, Sides(one, two, ()), proof, ran, notes, against)
     if report.verdict == "proved":
         notes = [*report.notes, *_assumed_of_texts(engines_of(sides))]
@@ -607,8 +607,8 @@ def _check_failed(proof: Proof, engine: str) -> CheckFailedError:
 
 def _assumed_of_texts(engines: Iterable[str]) -> Iterator[str]:
     for each in sorted(engines):
-        if facts(each).assumes:
-            yield f"the proof takes for granted that {facts(each).assumes}"
+        if engine_row(each).assumes:
+            yield f"the proof takes for granted that {engine_row(each).assumes}"
 
 
 def _compared(
@@ -649,7 +649,7 @@ def _scope(a: BPEModel, b: BPEModel) -> Scope:
 def _left_to_callers(model: BPEModel, engine: str) -> Iterator[str]:
     """That the target's engine does not do what the target's file says of a text's ends."""
     template = model.sequence_template
-    if facts(engine).applies_template or template is None:
+    if engine_row(engine).applies_template or template is None:
         return
     tokens = [piece.name for piece in template.single if isinstance(piece, TemplateToken)]
     if tokens:

@@ -41,7 +41,7 @@ from ..corpora import (
     sizes_of,
 )
 from ..engines.child_process import cores
-from ..engines.facts import FACTS, facts
+from ..engines.rows import ROWS, engine_row
 from ..errors import EngineError, FormatError, SourceError, UnsupportedError
 from ..formats import Files, by_name
 from ..io.reader import TokenizerSource, parted
@@ -75,7 +75,7 @@ from .corpus_report import (
     keep,
 )
 from .opening import side_of
-from .pairs import Answers, Pair, Sides
+from .run import Answers, Pair, Sides
 from .sides import Failure, Inside, Mismatch, Mode, Own, Side
 
 WORTH_PROCESSES = 1 << 22
@@ -99,7 +99,7 @@ def _libraries(sides: Sides) -> tuple[str, ...]:
 
 
 def _libraries_of(engines: Iterable[str]) -> tuple[str, ...]:
-    used = {name: FACTS.get(name) for name in engines}
+    used = {name: ROWS.get(name) for name in engines}
     names = {facts.distribution or name for name, facts in used.items() if facts is not None}
     return tuple(sorted({"regex", "tokenizers", *names}))
 
@@ -219,7 +219,7 @@ def check_corpora(
     check_parts_can_be_read(corpora.selection)
     cut(files)
     for side, name in zip((sides.a, sides.b), sides.names, strict=True):
-        if name.engine in FACTS and FACTS[name.engine].directories:
+        if name.engine in ROWS and ROWS[name.engine].directories:
             raise SourceError(
                 f"{name.engine} reads a directory, "
                 "and to workers only the tokenizer's files travel",
@@ -242,7 +242,7 @@ def _about(sides: Sides, selection: Selection, scope: Scope) -> dict[str, Any]:
 
 def _pays(sides: Sides, sizes: list[int | None]) -> bool:
     """Whether child processes are faster: some engines use all cores by themselves."""
-    alone = not all(facts(side.engine).all_cores for side in sides.names)
+    alone = not all(engine_row(side.engine).all_cores for side in sides.names)
     return alone and (None in sizes or sum(filter(None, sizes)) >= WORTH_PROCESSES)
 
 

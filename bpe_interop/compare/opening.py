@@ -1,11 +1,13 @@
-"""Names, files and locks become sides of a comparison."""
+"""Names, files, locks and live objects become sides of a comparison."""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ..diff import diff
 from ..engines import (
@@ -18,16 +20,29 @@ from ..engines import (
     reads,
     versions,
 )
-from ..engines.facts import facts, is_address
-from ..engines.transformers import read_directory, served_facts, serving, tell_served
+from ..engines.choice import exact_engine
+from ..engines.library import guarded
+from ..engines.live import files_from_encoding, files_from_sentencepiece, model_from_tokenizers
+from ..engines.rows import engine_row, is_address
+from ..engines.tiktoken import TiktokenEngine
+from ..engines.tokenizers import TokenizersEngine
+from ..engines.transformers import (
+    TransformersEngine,
+    read_directory,
+    served_facts,
+    serving,
+    tell_served,
+)
 from ..errors import EngineError, SourceError, UnsupportedError
+from ..formats import Files, by_name
 from ..formats.huggingface.companions.auto_class import WORDS, explain
 from ..io.names import spelled
 from ..io.reader import TokenizerSource, find
 from ..model import BPEModel
 from ..sources import load_source
+from ..tokenizer import Tokenizer
 from .corpus_report import SideName
-from .lock import Lock, as_source, notes_on
+from .lock import Lock, as_source, locked, notes_on
 from .sides import Build, Own, Side
 
 
@@ -77,7 +92,7 @@ def side_of(
         served = partial(from_address, engine)
         return Side(source, None, served, SideName(label, engine, ""), preset, tuple(notes))
     name = _side_name(source, engine, versions().get(engine) or "")
-    if facts(engine).directories:
+    if engine_row(engine).directories:
         if source.directory is None:
             raise SourceError(f"{engine} reads a directory", where=label, fix="name the directory")
         build: Build = partial(from_directory, engine, source.directory)
@@ -203,10 +218,120 @@ def served_otherwise(
     letter: str, source: TokenizerSource[BPEModel | None], engine: Engine
 ) -> list[str]:
     """A note where a directory is run as its files say, and ``AutoTokenizer`` may not do so."""
-    if source.model is None or source.directory is None or facts(engine.name).directories:
+    if source.model is None or source.directory is None or engine_row(engine.name).directories:
         return []
     served = served_facts(source.files, source.model, source.directory)
     if served is None or (served["class"] is not None and not served["other"]):
         return []
     ask = f"--engine-{letter} transformers (engine_{letter}=...) compares what it serves"
     return [f"{letter} is compared as its files say; {tell_served(served, ask)}"]
+
+
+# What is given in Python, each in its own engine.
+
+_LIBRARIES = ("tiktoken", "tokenizers", "sentencepiece", "transformers")
+
+
+class _Ours(Own):
+    """Our encoder for a :class:`.Tokenizer`, of which there are no files for another engine."""
+
+    name = "bpe_interop.Tokenizer"
+
+
+def open_any(side: object, preset: str | None = None) -> Side:
+    """A path, a name, or an object of a library as a side, in its own engine.
+
+    Raises:
+        TypeError: it is none of these.
+        BpeInteropError: a source cannot be read.
+    """
+    if isinstance(side, (str, Path)):
+        return _open_source(side, preset)
+    if isinstance(side, Tokenizer):
+        return _open_tokenizer(side)
+    kinds = {kind.__module__.partition(".")[0] for kind in type(side).__mro__}
+    for name in _LIBRARIES:
+        if name in kinds:
+            return _OPENERS[name](side)
+    raise TypeError(
+        f"{type(side).__name__} is no tokenizer of {', '.join(_LIBRARIES)}, no bpe_interop."
+        "Tokenizer, and no path or name"
+    )
+
+
+def _open_source(source: str | Path, preset: str | None) -> Side:
+    lock = locked(source)
+    if lock is not None:
+        return open_lock(lock, source)
+    opened = open_source(source, preset=preset)
+    model = opened.model
+    try:
+        engine = in_engine(opened.format.engine, opened)()
+    except EngineError as error:
+        if model is None:
+            raise
+        note = f"{opened.label} runs in our encoder: {error.what}"
+        return Side(opened, model, partial(Own, model), notes=(note,))
+    return Side(opened, model, lambda: engine)
+
+
+def _side(
+    label: str, format: str, files: Files, model: BPEModel | None, engine: Engine, *notes: str
+) -> Side:
+    """A live object, of which ``files`` are what it would write."""
+    source = TokenizerSource(label, by_name(format), files, model)
+    return Side(source, model, lambda: engine, notes=notes)
+
+
+def _open_tokenizer(side: Tokenizer) -> Side:
+    model = side.model
+    engine = exact_engine(side.engine, model) if side.engine else _Ours(model)
+    return _side(f"{side!r}", model.origin.format or "huggingface", {}, model, engine)
+
+
+def _open_tiktoken(side: Any) -> Side:
+    row, files = by_name("tiktoken"), files_from_encoding(side)
+    return _side(repr(side), row.name, files, row.load(files), TiktokenEngine(side))
+
+
+def _open_sentencepiece(side: Any) -> Side:
+    """What only the Python object was told (``add_bos``, sampling ...) is no part of it."""
+    row, files = by_name("sentencepiece"), files_from_sentencepiece(side)
+    model = row.load(files)
+    engine = from_files("sentencepiece", row.name, files)
+    return _side(_named(side), row.name, files, model, engine)
+
+
+def _open_tokenizers(side: Any) -> Side:
+    """A copy: running it sets truncation, padding and how special tokens are found."""
+    model, label = model_from_tokenizers(side), _named(side)
+    with guarded("tokenizers", "to copy the tokenizer"):
+        own = copy.deepcopy(side)
+        same = own.get_added_tokens_decoder() == side.get_added_tokens_decoder()
+    files: Files = {"tokenizer.json": own.to_str().encode("utf-8")}
+    if same:
+        return _side(label, "huggingface", files, model, TokenizersEngine(own))
+    note = f"{label} runs in our encoder: a copy of it gives added tokens other ids"
+    return _side(label, "huggingface", files, model, _Ours(model), note)
+
+
+def _open_transformers(side: Any) -> Side:
+    engine = TransformersEngine(side)
+    model, label = engine.model(), _named(side)
+    refusal = "" if model is not None else f"{label} cannot be read as a model"
+    source = TokenizerSource(label, by_name("huggingface"), {}, model, refusal=refusal)
+    return Side(source, model, lambda: engine, notes=(refusal,) if refusal else ())
+
+
+def _named(side: object) -> str:
+    """``repr`` of such an object may be its whole vocabulary."""
+    kind = type(side)
+    return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
+
+
+_OPENERS = {
+    "tiktoken": _open_tiktoken,
+    "tokenizers": _open_tokenizers,
+    "sentencepiece": _open_sentencepiece,
+    "transformers": _open_transformers,
+}

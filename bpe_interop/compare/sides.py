@@ -17,8 +17,8 @@ from ..engines import (
     Special,
     own_version,
 )
-from ..engines.facts import facts
 from ..engines.library import OneByOne
+from ..engines.rows import engine_row
 from ..errors import (
     BpeInteropError,
     DecodeError,
@@ -106,7 +106,7 @@ class Own(OneByOne):
 
 def as_run_by(engine: str, model: BPEModel) -> BPEModel:
     """What an engine runs of a model whose files it reads: one that is bare knows texts alone."""
-    if not facts(engine).bare:
+    if not engine_row(engine).bare:
         return model
     added = model.added and tuple(
         replace(token, lstrip=False, rstrip=False, single_word=False, normalized=False)

@@ -6,24 +6,24 @@ which texts are run; what is concluded of them is concluded here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from ..diff import Difference, diff
 from ..encode import Encoder
-from ..engines import NAMES, Engine, from_files
-from ..engines.facts import facts
+from ..engines import NAMES, Engine, from_files, versions
+from ..engines.rows import engine_row
 from ..errors import EncodeError, EngineError, EngineMissingError, UnstatedError
-from ..model import BPEModel, show
+from ..model import BATCHING, BPEModel, show
 from ..proof.prove import STAGES, Proof
 from ..proof.stage import Scope, Stage, changed_by, counts, is_stray
+from ..steps import BertText, Lowercase, Nmt, Precompiled, StripAccents, UnicodeForm
+from ..text.unicode import UNICODE_TABLES
 from .alignment import align
-from .assumptions import assumptions, unexamined
-from .corpus_report import CorpusReport, Found, Source
+from .corpus_report import CorpusReport, Source
 from .metadata import metadata_apart
-from .pairs import Sides, Tally, ask_both
 from .report import Example, Report, Verdict
+from .run import Sides, Tally, ask_both, mismatch_of
 from .sides import (
     ORDINARY,
     PARSED,
@@ -41,39 +41,22 @@ from .sides import (
 from .stress import fixed
 
 
-def mismatch_of(difference: Found, modes: Sequence[Mode]) -> Mismatch:
-    """What a corpus report says of a text, as the difference that it is."""
-    mode = next(mode for mode in modes if mode.scope == difference.scope)
-    return Mismatch(mode, difference.text, difference.ids_a, difference.ids_b, difference.decoding)
-
-
-@dataclass(slots=True)
-class Ran:
-    """What was run, and what there is to say of that; ``interrupted`` where Ctrl-C ended it."""
-
-    tally: Tally = field(default_factory=Tally)
-    corpus: CorpusReport | None = None
-    interrupted: bool = False
-    notes: list[str] = field(default_factory=list)
-
-    def total(self) -> Tally:
-        """The tally of the awkward texts and of the corpora, with the plainer difference."""
-        total = replace(self.tally)
-        if self.corpus is not None:
-            counts, plainest = self.corpus.counts, self.corpus.plainest
-            total.texts += counts.documents - counts.left_out
-            total.bytes += counts.bytes - counts.left_out_bytes
-            total.compared += counts.compared
-            total.differing += counts.differing
-            if plainest is not None:
-                total.see(mismatch_of(plainest, total.modes))
-        return total
+def unexamined(engines: set[str]) -> tuple[str, ...]:
+    """The installed ones of these engines whose version our tests do not run on."""
+    installed = versions()
+    return tuple(
+        f"{name} {installed[name]}"
+        for name in sorted(engines)
+        if installed.get(name) is not None and installed[name] not in engine_row(name).examined
+    )
 
 
 def doubts(engines: Iterable[str]) -> tuple[str, ...]:
     """Why a proof, which is about models, does not speak for engines; empty where it does."""
     names = {*engines}
-    strangers = tuple(facts(name).doubt for name in NAMES if name in names and facts(name).doubt)
+    strangers = tuple(
+        engine_row(name).doubt for name in NAMES if name in names and engine_row(name).doubt
+    )
     other = unexamined(names)
     if strangers or not other:
         return strangers
@@ -86,26 +69,18 @@ def engines_of(sides: Iterable[Side]) -> set[str]:
     return engines & {*NAMES}
 
 
-class _Shown(NamedTuple):
-    """A text on which the sides differ, the stages with it, and the one that it shows."""
-
-    stages: tuple[Stage, ...]
-    mismatch: Mismatch
-    stage: str | None
-
-
 def report_of(
     scope: Scope,
     both: Sides,
     proof: Proof | None,
-    ran: Ran,
+    ran: Tally,
     notes: Iterable[str],
     against: Iterable[str] = (),
 ) -> Report:
     """The report on two sides: what was proved and what was run, put together.
 
-    ``proof`` is None where nothing was tried. ``against`` says why the two are not called proved,
-    as far as it is known already.
+    ``proof`` is None where nothing was tried, ``ran`` what was run. ``against`` says why the two
+    are not called proved, as far as it is known already.
     """
     a, b, modes = both.a, both.b, both.modes
     sides = a, b
@@ -216,7 +191,7 @@ def _runs_alike(side: Side, notes: list[str], against: list[str]) -> bool:
 
 def _unexplained(mismatch: Mismatch, sides: tuple[Side, Side]) -> str:
     """A note on an engine that differs where the models are proved equal."""
-    doubts = [facts(side.engine.name).doubt for side in sides]
+    doubts = [engine_row(side.engine.name).doubt for side in sides]
     if mismatch.decoding and any(doubts):
         return (
             f"the models were proved equal: {next(filter(None, doubts))} when it decodes; "
@@ -245,8 +220,8 @@ def _unexplained(mismatch: Mismatch, sides: tuple[Side, Side]) -> str:
 
 def _shown(
     proof: Proof | None, shown: Mismatch | None, plainest: Mismatch | None, sides: tuple[Side, Side]
-) -> _Shown:
-    """The stages with what the run found, the text to show, and the stage where it differs.
+) -> tuple[tuple[Stage, ...], Mismatch, str | None]:
+    """The stages with what the run found, the text to show, and the stage that it shows.
 
     ``shown`` is the text of the proof's first stage that differs, where the sides differ on it,
     ``plainest`` the text that the run found.
@@ -267,7 +242,7 @@ def _shown(
         raise AssertionError("a refutation has a text")
     if stage is not None and stage in stages:
         stages[stage] = stages[stage].shown_by(mismatch.text)
-    return _Shown(tuple(stages.values()), mismatch, stage)
+    return tuple(stages.values()), mismatch, stage
 
 
 def witnessed(proof: Proof | None, sides: tuple[Engine, Engine]) -> Mismatch | None:
@@ -442,3 +417,43 @@ def first_stage(a: Encoder, b: Encoder, text: str, mode: Mode) -> str:
             same = [a.token_bytes(i) for i in x] == [b.token_bytes(i) for i in y]
             return "ids" if same else "core"
     return perhaps or "added tokens"
+
+
+def assumptions(models: tuple[BPEModel, BPEModel], engines: set[str]) -> tuple[str, ...]:
+    """What a proof about two models, run in these engines, takes for granted."""
+    installed = versions()
+    examined = {name: engine_row(name).examined for name in sorted(engines)}
+    named = ", ".join(
+        f"{n} {installed.get(n) or known[-1]}" for n, known in examined.items() if known
+    )
+    sentences = [
+        f"the engines do what our encoder does (tested, on {named or 'none'})",
+        f"character classes are those of Unicode {UNICODE_TABLES.unicode}",
+        "the engines' resources suffice: no limit of a regex engine or of memory is reached",
+        "texts are valid Unicode",
+    ]
+    sentences += filter(None, (engine_row(name).assumes for name in sorted(engines)))
+    for name in sorted(engines):
+        if engine_row(name).bare:
+            sentences += _left_to_callers(name, models)
+    borrowed = (UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled)
+    if any(isinstance(step, borrowed) for model in models for step in model.normalizer or ()):
+        sentences.append("normal forms and case are those of the installed tokenizers")
+    sentences += dict.fromkeys(each for model in models for each in model.origin.assumed)
+    if any(model.extras.get(BATCHING) for model in models):
+        sentences.append("truncation and padding are off, though a file asks for them")
+    return tuple(sentences)
+
+
+def _left_to_callers(engine: str, models: tuple[BPEModel, BPEModel]) -> Iterator[str]:
+    """What an engine that is bare does only with its caller's help."""
+    added = [token for model in models for token in model.added or ()]
+    if not all(token.special for token in added):
+        yield (
+            f"who calls {engine} asks it for the added tokens that are not special: "
+            "encode(text, allowed_special={...}, disallowed_special=())"
+        )
+    if any(token.looks_around for token in added):
+        yield f"who calls {engine} does what the flags of added tokens say (lstrip, rstrip, ...)"
+    if any(model.normalizer for model in models):
+        yield f"who calls {engine} normalizes a text before"

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..engines import versions
-from ..engines.facts import facts
+from ..engines.rows import engine_row
 from ..model import show
 from ..proof.prove import about
 from ..proof.stage import Scope, Stage, counts
 from ..text.visible import LabelledLine, columns_of, fitted, folded, many, short_text, show_text
 from .alignment import as_rows
-from .assumptions import EXAMINED
 from .corpus_report import CorpusReport, Counts, Source
 from .sides import AROUND, PARSED, TEMPLATED, Mismatch
 
@@ -185,7 +184,9 @@ def written(report: Report, to: str = "", *, has_source: bool = True) -> str:
         to: what it equals, where that is not the source as it is.
         has_source: it was made of a source, which could have said another template.
     """
-    served = [check for check in report.checks if facts(check.engine).directories and check.texts]
+    served = [
+        check for check in report.checks if engine_row(check.engine).directories and check.texts
+    ]
     also = [f"; tested as {check.engine} {check.version} serves it" for check in served]
     return _written(report, to, has_source) + "".join(also)
 
@@ -209,7 +210,7 @@ def _written(report: Report, to: str, has_source: bool) -> str:
 def engines(report: Report) -> tuple[str, ...]:
     """The engines of both formats of a conversion, which its proof is about, with versions."""
     installed = versions()
-    names = {check.engine for check in report.checks} & EXAMINED.keys()
+    names = {each.engine for each in report.checks if engine_row(each.engine).examined}
     return tuple(f"{name} {installed[name] or 'not installed'}" for name in sorted(names))
 
 

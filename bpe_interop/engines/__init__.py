@@ -16,8 +16,8 @@ from ..formats import Files, Format, by_name, each_format
 from ..formats.round_trip import RoundTrip
 from ..model import BPEModel
 from ..presets import ways_to_say
-from .facts import FACTS
 from .library import OneByOne, Special, guarded, installed, to_install
+from .rows import ROWS
 from .tiktoken import constructors, registry
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
     "versions",
 ]
 
-NAMES = tuple(FACTS)
+NAMES = tuple(ROWS)
 """The engines there are."""
 
 
@@ -76,7 +76,7 @@ class Engine(OneByOne, Protocol):
 def versions() -> dict[str, str | None]:
     """Each engine's installed version, None where it is not installed. Imports none of them."""
     found: dict[str, str | None] = {}
-    for name, known in FACTS.items():
+    for name, known in ROWS.items():
         found[name] = installed(known.distribution or name)
         if found[name] is None and known.instead:
             found[name] = installed(known.instead)
@@ -95,7 +95,7 @@ def check_installed(name: str) -> None:
         EngineMissingError: the engine is one of ``NAMES``, and its library is not installed.
     """
     if versions().get(name, "") is None:
-        package = FACTS[name].distribution or name
+        package = ROWS[name].distribution or name
         raise EngineMissingError(
             f"{name} is to check what is written, and {package} is not installed",
             fix=f"{to_install(package)}; or write without the check: --no-verify (verify=False)",
@@ -151,7 +151,7 @@ def from_address(name: str) -> Engine:
         EngineError: there is none of this engine, or nothing answers there.
     """
     engine, _, address = name.partition("@")
-    known = FACTS.get(engine)
+    known = ROWS.get(engine)
     module, _, built = (known.served if known else "").partition(":")
     if not module:
         raise _no_such(engine, "a server")

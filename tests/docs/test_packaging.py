@@ -14,8 +14,8 @@ import pytest
 import yaml
 from conftest import FIXTURES, ROOT
 
-from bpe_interop.engines.facts import FACTS
 from bpe_interop.engines.library import to_install
+from bpe_interop.engines.rows import ROWS
 from bpe_interop.errors import by_extra
 
 if sys.version_info >= (3, 11):
@@ -162,7 +162,7 @@ def test_the_core_needs_no_engine() -> None:
     """What is always installed runs no tokenizer; the extra ``engines`` has what README's matrix
     checks with, and tests and benchmarks bring it."""
     needs = {re.split("[<>=]", need)[0] for need in PROJECT["dependencies"]}
-    assert needs.isdisjoint(known.distribution or name for name, known in FACTS.items())
+    assert needs.isdisjoint(known.distribution or name for name, known in ROWS.items())
     for extra in ("test", "benchmarks", "docs"):
         assert "bpe-interop[engines]" in PROJECT["optional-dependencies"][extra]
 
@@ -219,7 +219,7 @@ def test_a_missing_library_is_installed_by_the_extra_that_brings_it() -> None:
         for need in needs
         if len(needs) == 1
     }
-    for name, known in FACTS.items():
+    for name, known in ROWS.items():
         library = known.distribution or name
         plain = f"pip install {library}"
         brought = by_extra(libraries[library]) if library in libraries else plain

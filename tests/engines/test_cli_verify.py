@@ -21,7 +21,7 @@ from conftest import FIXTURES
 from tokenizers import Tokenizer
 
 from bpe_interop.cli.progress import Seen
-from bpe_interop.compare import runs, verify
+from bpe_interop.compare import comparison, verify
 from bpe_interop.compare.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.compare.opening import side_of
 from bpe_interop.compare.sides import Side
@@ -46,7 +46,7 @@ def run(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     def few(model: BPEModel | None, seed: int = 0) -> list[str]:
         return ["a", "hello world", "\n"]
 
-    monkeypatch.setattr(runs, "awkward", few)
+    monkeypatch.setattr(comparison, "awkward", few)
     return partial(command, "verify")
 
 
@@ -74,8 +74,8 @@ def test_a_difference_is_shown_with_both_sides_beside_each_other(
     plain.mkdir()
     (plain / "tokenizer.json").write_text(json.dumps({**content, "normalizer": None}), "utf-8")
     corpus.write_text("fine\nfine\nabc e\u0301 def\n" + "fine\n" * 9_000, "utf-8", newline="")
-    monkeypatch.setattr(runs, "prove", lambda a, b, scope: Proof(scope, "unknown", ()))
-    monkeypatch.setattr(runs, "every_token", lambda model: ())
+    monkeypatch.setattr(comparison, "prove", lambda a, b, scope: Proof(scope, "unknown", ()))
+    monkeypatch.setattr(comparison, "every_token", lambda model: ())
     code, out, _ = run(NFC, plain, "--corpus", corpus)
     assert code == 1
     lines = out.splitlines()
@@ -380,7 +380,7 @@ def failing_on(monkeypatch: pytest.MonkeyPatch, *, fails: str = "", kills: str =
             return side
         return replace(side, build=partial(Failing, dict(source.files), fails, kills))
 
-    monkeypatch.setattr(runs, "side_of", build)
+    monkeypatch.setattr(comparison, "side_of", build)
 
 
 def test_an_engine_that_raises_is_an_outcome(
@@ -426,7 +426,7 @@ def test_a_text_that_kills_an_engine_is_an_outcome(
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"text": "fine"}\n{"text": "a bomb"}\n{"text": "fine, too"}\n', "utf-8")
     failing_on(monkeypatch, kills="bomb")
-    monkeypatch.setattr(runs, "awkward", lambda model, seed=0: ["one", "bomb", "two"])
+    monkeypatch.setattr(comparison, "awkward", lambda model, seed=0: ["one", "bomb", "two"])
     settings = ("--engine-b", "tokenizers", "--corpus", corpus, "--isolate")
     code, out, _ = run(RANKS, HUB, *settings)
     assert code == 0

@@ -932,8 +932,8 @@ def test_a_class_that_decodes_otherwise_is_no_defect(
     data: Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = data("whisper-tiny/tokenizer.json").parent
-    runs = sys.modules["bpe_interop.compare.runs"]
-    monkeypatch.setattr(runs, "awkward", lambda *given, **more: iter(("a", "a<|0.00|>b")))
+    comparison = sys.modules["bpe_interop.compare.comparison"]
+    monkeypatch.setattr(comparison, "awkward", lambda *given, **more: iter(("a", "a<|0.00|>b")))
     report = verify(folder, folder, engine_b="transformers")
     assert report.verdict == "different"
     assert not any("please report" in note for note in report.notes)

@@ -18,11 +18,11 @@ from click.testing import CliRunner
 from conftest import Data
 
 from bpe_interop.cli.convert import convert_command
-from bpe_interop.compare.assumptions import EXAMINED
 from bpe_interop.compare.conversion import compare_written
 from bpe_interop.compare.report import Check, Report
 from bpe_interop.compare.words import engines, why_not_proved
 from bpe_interop.convert import Conversion, convert
+from bpe_interop.engines import rows
 from bpe_interop.engines.tokenizers import TokenizersEngine
 from bpe_interop.errors import (
     BpeInteropError,
@@ -204,8 +204,14 @@ def test_a_template_that_the_targets_engine_does_not_apply_is_noted() -> None:
         assert all("tiktoken places no tokens" in n and '"<|endoftext|>"' in n for n in notes)
 
 
+def examined(monkeypatch: pytest.MonkeyPatch, *versions: str) -> None:
+    """As if our tests had run on these versions of tiktoken."""
+    row = replace(rows.ROWS["tiktoken"], examined=versions)
+    monkeypatch.setattr(rows, "ROWS", {**rows.ROWS, "tiktoken": row})
+
+
 def test_other_engine_versions_are_tested_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(EXAMINED, "tiktoken", ("0.1.0",))
+    examined(monkeypatch, "0.1.0")
     model = load_source(RANKS).model
     for texts, outcome in ((10, "tested"), (0, "unknown")):
         found = established(model, model, texts=texts)
@@ -215,7 +221,7 @@ def test_other_engine_versions_are_tested_not_proved(monkeypatch: pytest.MonkeyP
 
 def test_a_proof_names_the_versions_that_it_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = metadata.version("tiktoken")
-    monkeypatch.setitem(EXAMINED, "tiktoken", (installed, "99.0"))
+    examined(monkeypatch, installed, "99.0")
     model = load_source(RANKS).model
     found = established(model, model)
     assert found.verdict == "proved"

@@ -28,7 +28,7 @@ from reports import few_texts
 from bpe_interop.compare.corpus import Corpora, compare_corpora
 from bpe_interop.compare.corpus_report import CorpusReport
 from bpe_interop.compare.opening import open_source, side_of
-from bpe_interop.compare.pairs import Sides
+from bpe_interop.compare.run import Sides
 from bpe_interop.compare.sides import ORDINARY
 from bpe_interop.corpora import Part, cut, find_files
 from bpe_interop.errors import EngineError, SourceError, TargetError

@@ -104,9 +104,9 @@ def test_a_file_is_held_to_it(
     server: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LLAMA_API_KEY", KEY)
-    runs = importlib.import_module("bpe_interop.compare.runs")
-    monkeypatch.setattr(runs, "awkward", lambda model, seed=0: iter(TEXTS))
-    monkeypatch.setattr(runs, "every_token", lambda model: iter(()))
+    comparison = importlib.import_module("bpe_interop.compare.comparison")
+    monkeypatch.setattr(comparison, "awkward", lambda model, seed=0: iter(TEXTS))
+    monkeypatch.setattr(comparison, "every_token", lambda model: iter(()))
     same = command("verify", SOURCE, SOURCE, "--engine-b", server)
     assert (same.code, same.out.split()[0]) == (0, "TESTED"), same.out + same.err
     other = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir())

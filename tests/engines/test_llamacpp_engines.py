@@ -119,9 +119,9 @@ def test_a_file_is_held_to_a_server(
     server: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is proved of it; another file than the server runs is seen to be another."""
-    runs = sys.modules["bpe_interop.compare.runs"]
-    monkeypatch.setattr(runs, "awkward", lambda model, seed=0: iter(TEXTS))
-    monkeypatch.setattr(runs, "every_token", lambda model: iter(()))
+    comparison = sys.modules["bpe_interop.compare.comparison"]
+    monkeypatch.setattr(comparison, "awkward", lambda model, seed=0: iter(TEXTS))
+    monkeypatch.setattr(comparison, "every_token", lambda model: iter(()))
     report = verify(SOURCE, SOURCE, engine_b=server)
     assert (report.verdict, report.engine_b.split()[0]) == ("tested", "llama-server")
     done = command("verify", OTHER, OTHER, "--engine-b", server)

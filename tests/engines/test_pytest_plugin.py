@@ -20,7 +20,7 @@ import transformers
 from conftest import FIXTURES
 
 import bpe_interop
-from bpe_interop.compare import parity, runs
+from bpe_interop.compare import comparison, parity
 from bpe_interop.compare.lock import dump, lock
 from bpe_interop.compare.stress import fixed
 from bpe_interop.errors import SourceError
@@ -241,8 +241,8 @@ def test_without_texts_the_awkward_ones_of_both_are_run(monkeypatch: pytest.Monk
         asked.append(seed)
         return fixed()
 
-    monkeypatch.setattr(runs, "awkward", few)
-    monkeypatch.setattr(runs, "every_token", lambda model: ())
+    monkeypatch.setattr(comparison, "awkward", few)
+    monkeypatch.setattr(comparison, "every_token", lambda model: ())
     report = assert_parity(GPT2 / "tiktoken", GPT2 / "huggingface")
     assert report.verdict == "proved"
     assert asked == [0, 1]

@@ -23,7 +23,7 @@ from bpe_interop.compare import corpus as engine
 from bpe_interop.compare.corpus import Corpora
 from bpe_interop.compare.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.compare.opening import open_source, side_of
-from bpe_interop.compare.pairs import Sides
+from bpe_interop.compare.run import Sides
 from bpe_interop.compare.sides import ORDINARY, PARSED, Build, Own, Side
 from bpe_interop.corpora import Selection, find_files, select
 from bpe_interop.engines import Engine, from_files

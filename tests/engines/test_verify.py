@@ -22,15 +22,15 @@ from conftest import Data
 from small_documents import Json, document
 from small_documents import Side as ByDocument
 
-from bpe_interop.compare import Report, Scope, counts, runs, verify
+from bpe_interop.compare import Report, Scope, comparison, counts, verify
+from bpe_interop.compare.comparison import decode_tokens
 from bpe_interop.compare.lock import dump, lock
 from bpe_interop.compare.opening import open_source, side_of
-from bpe_interop.compare.pairs import LocalPair, Sides, Tally, ask_both
-from bpe_interop.compare.runs import decode_tokens
+from bpe_interop.compare.run import LocalPair, Sides, Tally, ask_both
 from bpe_interop.compare.shrink import shrink
 from bpe_interop.compare.sides import ORDINARY, PARSED, Inside, Mismatch, Own
 from bpe_interop.compare.stress import around_added, fixed
-from bpe_interop.compare.verdict import Ran, matters, report_of
+from bpe_interop.compare.verdict import matters, report_of
 from bpe_interop.compare.words import summary
 from bpe_interop.diff import Difference
 from bpe_interop.engines import Engine, from_files
@@ -54,7 +54,7 @@ def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
         if model is not None:
             yield from around_added(model, 20)
 
-    monkeypatch.setattr(runs, "awkward", few)
+    monkeypatch.setattr(comparison, "awkward", few)
 
 
 def served_as(source: Path, folder: Path, name: str) -> Path:
@@ -246,7 +246,7 @@ def test_a_difference_of_an_engine_is_no_difference_of_a_stage_that_is_proved() 
     assert side.model is not None
     found = Mismatch(ORDINARY, "ab", (1,), (2,))
     proof = prove(side.model, side.model)
-    ran = Ran(Tally(texts=1, compared=1, mismatch=found))
+    ran = Tally(texts=1, compared=1, mismatch=found)
     report = report_of("all", Sides(side, side, (ORDINARY,)), proof, ran, [])
     assert (report.verdict, report.stage) == ("different", None)
     assert report.stages == proof.stages

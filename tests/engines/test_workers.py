@@ -28,7 +28,7 @@ from bpe_interop.compare import Corpora, RunOptions, verify
 from bpe_interop.compare.corpus import check_corpora, compare_corpora
 from bpe_interop.compare.corpus_report import CorpusReport
 from bpe_interop.compare.opening import open_source, side_of
-from bpe_interop.compare.pairs import Sides
+from bpe_interop.compare.run import Sides
 from bpe_interop.compare.sides import ORDINARY, PARSED
 from bpe_interop.corpora import find_files, read_documents
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
@@ -40,7 +40,7 @@ from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.workers import Carried, carry, opened_from, pool_of, run, worker
 from bpe_interop.workers.state import keeping
 
-RUNS = importlib.import_module("bpe_interop.compare.runs")
+RUNS = importlib.import_module("bpe_interop.compare.comparison")
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
 CL100K = FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface"
 

@@ -12,7 +12,7 @@ import pytest
 from conftest import FIXTURES
 from test_structure import MODULES
 
-from bpe_interop.compare.pairs import ChildPair
+from bpe_interop.compare.run import ChildPair
 from bpe_interop.compare.sides import ORDINARY, Own
 from bpe_interop.engines.child_process import ChildProcess
 from bpe_interop.engines.llamacpp import LlamaCppEngine

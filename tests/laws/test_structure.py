@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 import pytest
 
-from bpe_interop.engines.facts import FACTS
+from bpe_interop.engines.rows import ROWS
 from bpe_interop.formats import all_formats
 from bpe_interop.kernel import running
 
@@ -343,7 +343,7 @@ def test_only_engines_import_engines() -> None:
 
 def test_what_a_format_or_an_engine_does_is_asked_of_its_row() -> None:
     """No room compares with the name of one: another that does the same would be forgotten."""
-    names = {row.name for row in all_formats()} | {*FACTS}
+    names = {row.name for row in all_formats()} | {*ROWS}
     others = [path for path in MODULES if room_of(name_of(path)) not in NAMED_IN]
     assert offenders(lambda path: compared(path.read_text("utf-8")) & names, others) == []
 

@@ -12,7 +12,7 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
 from bpe_interop.cli import cli
-from bpe_interop.compare import runs
+from bpe_interop.compare import comparison
 from bpe_interop.compare.stress import fixed
 from bpe_interop.errors import LossyConversionError
 from bpe_interop.text.bytechars import to_chars
@@ -71,7 +71,7 @@ def test_what_is_required_decides_the_exit_code(
     scope: str, require: str, verdict: str, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ``.model`` does not say what is placed around a text, so ``all`` is not proved."""
-    monkeypatch.setattr(runs, "awkward", lambda model, seed=0: fixed())
+    monkeypatch.setattr(comparison, "awkward", lambda model, seed=0: fixed())
     both = [TOKENIZERS / "spm-tiny" / name for name in ("sentencepiece", "huggingface")]
     done = run("verify", *both, "--scope", scope, "--require", require, "--json")
     report = json.loads(done.stdout)

@@ -14,7 +14,7 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_interop.compare.pairs import ask_both, compare_texts
+from bpe_interop.compare.run import ask_both, compare_texts
 from bpe_interop.compare.shrink import first_difference, shrink
 from bpe_interop.compare.sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mismatch, Mode, Own
 from bpe_interop.engines import from_files

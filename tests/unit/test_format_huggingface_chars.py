@@ -17,7 +17,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from random_models import random_model, random_model_text
 
-from bpe_interop.compare.assumptions import assumptions
+from bpe_interop.compare.verdict import assumptions
 from bpe_interop.diff import diff
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, FormatError, UnsupportedError

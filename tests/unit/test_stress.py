@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bpe_interop.compare.pairs import ask_both
+from bpe_interop.compare.run import ask_both
 from bpe_interop.compare.sides import ORDINARY, PARSED, Own
 from bpe_interop.compare.stress import (
     SCALARS,

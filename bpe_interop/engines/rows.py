@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class EngineRow:
     """What an engine does.
 
     Attributes:
@@ -29,6 +29,7 @@ class Facts:
             are worth to be asked for in each way.
         without_tokens: whether, beside files, it needs nothing of a model that its tokens say.
         assumes: what a proof takes for granted of it besides, as a sentence; empty for nothing.
+        examined: the versions that our tests hold our encoder to, code point by code point.
     """
 
     parses_special: bool = True
@@ -44,32 +45,39 @@ class Facts:
     slow: bool = False
     without_tokens: bool = False
     assumes: str = ""
+    examined: tuple[str, ...] = ()
 
 
-FACTS: Mapping[str, Facts] = MappingProxyType(
+ROWS: Mapping[str, EngineRow] = MappingProxyType(
     {
-        "tiktoken": Facts(
+        "tiktoken": EngineRow(
             all_cores=True,
             applies_template=False,
             first="tiktoken",
             bare=True,
             without_tokens=True,
+            examined=("0.14.0",),
         ),
-        "tokenizers": Facts(all_cores=True, first="tokenizers", without_tokens=True),
-        "transformers": Facts(
+        "tokenizers": EngineRow(
+            all_cores=True, first="tokenizers", without_tokens=True, examined=("0.23.3",)
+        ),
+        "transformers": EngineRow(
             directories=True,
             doubt="transformers may do more than the pipeline it built",
             first="transformers.models.auto.tokenization_auto",
         ),
-        "sentencepiece": Facts(parses_special=False),
-        "gigatoken": Facts(
+        "sentencepiece": EngineRow(parses_special=False, examined=("0.2.3",)),
+        "gigatoken": EngineRow(
             bare=True, doubt="gigatoken splits texts without a regex engine, which is only tested"
         ),
-        "mistral-common": Facts(parses_special=False, applies_template=False),
-        "llama.cpp": Facts(
+        "mistral-common": EngineRow(
+            parses_special=False, applies_template=False, examined=("1.13.1",)
+        ),
+        "llama.cpp": EngineRow(
             distribution="xllamacpp",
             instead="llama_cpp_python",
             slow=True,
+            examined=("2026.10.11549",),
             served="llamacpp_server:LlamaServerEngine",
             assumes="no text holds one of the characters that Unicode 16.0 or a later version "
             "added: llama.cpp's classes are those of 15.1",
@@ -82,9 +90,9 @@ FACTS: Mapping[str, Facts] = MappingProxyType(
 def is_address(name: str) -> bool:
     """Whether this names an engine as a server, ``ENGINE@http://HOST:PORT``."""
     engine, at, _ = name.partition("@")
-    return bool(at) and bool(facts(engine).served)
+    return bool(at) and bool(engine_row(engine).served)
 
 
-def facts(name: str) -> Facts:
+def engine_row(name: str) -> EngineRow:
     """What is known of an engine; of one that another package brings, nothing but the usual."""
-    return FACTS.get(name, Facts())
+    return ROWS.get(name, EngineRow())

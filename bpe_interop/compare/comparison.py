@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..arguments import names, one_of
-from ..engines.facts import facts
+from ..engines.rows import engine_row
 from ..errors import SourceError, UnstatedError
 from ..model import BPEModel, show
 from ..presets import ways_to_say
@@ -21,11 +21,11 @@ from ..workers import LIMIT, Progress, Workers, pool_of
 from .corpus import ENDED_EARLY, Corpora, check_corpora, compare_corpora
 from .lock import Lock, locked
 from .opening import noted_on_files, open_lock, open_source, served_otherwise, side_of
-from .pairs import Decoded, Pair, Sides, compare_in
 from .report import Report
+from .run import Decoded, Pair, Sides, Tally, compare_in
 from .sides import ORDINARY, Inside, Own, Side, modes_of
 from .stress import awkward, completed, every_token, texts_with, thorough
-from .verdict import Ran, doubts, engines_of, report_of, witnessed
+from .verdict import doubts, engines_of, report_of, witnessed
 
 _CHUNK = 4_096
 _APART = {"control", "unknown", "unused", "byte"}
@@ -279,14 +279,14 @@ def compare(
     stated = a.source.model, b.source.model
     modes = [] if same else modes_of(scope, stated, (a.engine, b.engine), notes)
     sides = Sides(a, b, tuple(modes))
-    if not any(facts(side.engine.name).directories for side in (a, b)):
+    if not any(engine_row(side.engine.name).directories for side in (a, b)):
         for letter, side in (("a", a), ("b", b)):
             notes += served_otherwise(letter, side.source, side.engine)
     if same:
         proved = Proof(
             scope, "proved", tuple(Stage(n, "proved", "the same fingerprint") for n in ALL_STAGES)
         )
-        return report_of(scope, sides, proved, Ran(), notes)
+        return report_of(scope, sides, proved, Tally(), notes)
     inside = Inside(scope, stated)
     workers = None if options.executor is None else pool_of(options.executor, options.slots)
     if corpora.names:  # before a proof, which takes longer
@@ -369,14 +369,14 @@ def _run(
     corpora: Corpora,
     proved: bool,
     known: bool,
-) -> Ran:
+) -> Tally:
     """Compares two sides on each token, on awkward texts, and on corpora.
 
     ``texts`` are run instead of tokens and awkward texts. The models may be ``proved`` equal, or a
     text be ``known`` on which the sides differ.
     """
     a, b, modes = sides.a, sides.b, sides.modes
-    ran, decoded, cut_short = Ran(), DecodedTokens(), False
+    ran, decoded, cut_short = Tally(), DecodedTokens(), False
     # An object, or an encoder that a lock shares, cannot be built again in another process.
     pair = sides.pair(options.isolate and a.name is not None and b.name is not None)
     try:
@@ -396,8 +396,7 @@ def _run(
         texts = list(inside.of(texts))
         begin(options.tick, "awkward texts", len(texts))
         names = f"a ({a.engine.name})", f"b ({b.engine.name})"
-        ran.tally = compare_in(pair, names, texts, modes, options.tick, PATIENCE)
-        ran.interrupted = ran.tally.interrupted
+        ran = compare_in(pair, names, texts, modes, options.tick, PATIENCE)
     except KeyboardInterrupt:
         ran.interrupted = True
     finally:
@@ -416,7 +415,6 @@ def _run(
         )
         ended = any(note.startswith(ENDED_EARLY) for note in ran.corpus.notes)
         ran.interrupted = ran.corpus.interrupted and not ended
-    tally = ran.tally
     ran.notes += decoded.notes()
     if inside.left_out:
         ran.notes.append(
@@ -424,12 +422,12 @@ def _run(
         )
     if cut_short:
         ran.notes.append(
-            f"the difference is proved and shown by a text, so only {tally.texts:,} awkward "
+            f"the difference is proved and shown by a text, so only {ran.texts:,} awkward "
             "texts were run; --thorough (thorough=True) runs all"
         )
-    if tally.one_failed >= PATIENCE:
+    if ran.one_failed >= PATIENCE:
         ran.notes.append(
-            f"awkward texts ended early: one side alone failed {tally.one_failed:,} times"
+            f"awkward texts ended early: one side alone failed {ran.one_failed:,} times"
         )
     if ran.corpus is not None:
         ran.notes += (f"corpora: {note}" for note in ran.corpus.notes)

@@ -13,7 +13,7 @@ from ..engines import Engine, Special
 from ..engines.child_process import ChildProcess, EndedError, Say
 from ..errors import EngineError
 from ..ticks import PART_SECONDS
-from .corpus_report import SideName, oddness_of
+from .corpus_report import CorpusReport, Found, SideName, oddness_of
 from .shrink import first_difference, shrink
 from .sides import (
     Build,
@@ -310,6 +310,8 @@ class Tally:
     answered, at least in one mode, and on ``differing`` of them they did not agree. ``one_failed``
     counts the times that one side failed and the other did not. ``interrupted`` says that Ctrl-C
     ended it before its texts did. ``whole`` is the text that ``mismatch`` was made small from.
+    ``corpus`` is what was found in corpora, which the other numbers leave out; ``notes`` say what
+    there is to say of the run.
     """
 
     texts: int = 0
@@ -321,11 +323,32 @@ class Tally:
     whole: str | None = None
     failures: list[Failure] = field(default_factory=list)
     modes: list[Mode] = field(default_factory=list)
+    corpus: CorpusReport | None = None
     interrupted: bool = False
+    notes: list[str] = field(default_factory=list)
 
     def see(self, mismatch: Mismatch) -> None:
         """Keeps a difference, if it is plainer than the one there is."""
         self.mismatch = min(filter(None, (self.mismatch, mismatch)), key=oddness)
+
+    def total(self) -> Tally:
+        """The tally of the awkward texts and of the corpora, with the plainer difference."""
+        total = replace(self)
+        if self.corpus is not None:
+            counts, plainest = self.corpus.counts, self.corpus.plainest
+            total.texts += counts.documents - counts.left_out
+            total.bytes += counts.bytes - counts.left_out_bytes
+            total.compared += counts.compared
+            total.differing += counts.differing
+            if plainest is not None:
+                total.see(mismatch_of(plainest, total.modes))
+        return total
+
+
+def mismatch_of(difference: Found, modes: Sequence[Mode]) -> Mismatch:
+    """What a corpus report says of a text, as the difference that it is."""
+    mode = next(mode for mode in modes if mode.scope == difference.scope)
+    return Mismatch(mode, difference.text, difference.ids_a, difference.ids_b, difference.decoding)
 
 
 def ask_both(
