@@ -10,13 +10,10 @@ from typing import NoReturn
 
 from ..errors import SourceError, not_utf8
 from ..formats import Format, all_formats
-from .names import halves
+from .names import halves, never_alone
 
 OWN_FILE = "name the file of the tokenizer itself, or the directory that it is in"
 _AGAIN = "the file is damaged, or another one was meant: get it again, or name that"
-
-NAMES = ("tokenizer.pkl", "tokenizer.pickle", "tokenizer.bin", "vocab.txt")
-"""Names under which such files lie in a folder."""
 
 _UNPICKLE = (
     "import pickle; from bpe_interop import Tokenizer; "
@@ -26,6 +23,13 @@ _ZIP, _TORCH = b"PK\x03\x04", b".pkl"
 _HTML = re.compile(rb"\s*<(!doctype\s+html|html|head|body)\b", re.I)
 _WORD_PIECE = re.compile(rb"(?:\A|\n)\[UNK\]\r?\n")
 _LFS = b"version https://git-lfs.github.com/spec/"
+_RWKV = re.compile(rb"\A\d+ b?(['\"]).*\1 \d+\r?\n")
+_LEARNED = re.compile(rb"\A#version: 0\.\d\r?\n|\A(?:\S+ \S+ \d+\r?\n)+?\S+ \S+</w> \d+\r?\n")
+_LISTED = re.compile(rb"\A<unk>\t0\r?\n(?:.*\t.*\r?\n)+")
+_IDS_ALONE = re.compile(rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d+\s*[,}]')
+_BOM = b"\xef\xbb\xbf"
+HEAD_BYTES = 1 << 16
+"""As much of a file as shows what it is."""
 
 
 def explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
@@ -37,8 +41,8 @@ def explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
     if not data.strip():
         raise SourceError("the file is empty", where=str(path), fix="get it again")
     refuse_lock(path, data)
-    if recognised := _recognised(path, data):
-        what, fix = recognised
+    if found := recognised(path, data) or _weights(data):
+        what, fix = found
         raise SourceError(what, where=str(path), fix=fix)
     for own, (other, whole) in halves().items():
         if path.name.endswith(own):
@@ -52,6 +56,13 @@ def explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
             data.decode("utf-8")
         except UnicodeDecodeError as error:
             raise SourceError(not_utf8(error), where=str(path), fix=_AGAIN) from None
+        if data.startswith(_BOM):
+            raise SourceError(
+                "the file begins with a byte order mark, which is no JSON: no engine reads it",
+                where=str(path),
+                fix="save it as UTF-8 without one: "
+                rf"sed -i '1s/^\xEF\xBB\xBF//' {shlex.quote(str(path))}",
+            )
         if not data.lstrip().startswith(b"{"):
             raise SourceError("this is not a JSON object", where=str(path), fix=_AGAIN)
     if wanted:
@@ -59,12 +70,6 @@ def explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
             f"this is no {wanted.title}",
             where=str(path),
             fix=f"{OWN_FILE}, or another format with --from (format=...)",
-        )
-    if data.startswith(b"\x1f\x8b"):
-        raise SourceError(
-            "this is packed (gzip)",
-            where=str(path),
-            fix="unpack it; a list of merges alone, as CLIP's, has no ids: take the tokenizer.json",
         )
     titles = ", ".join(row.title for row in all_formats())
     raise SourceError(
@@ -85,8 +90,11 @@ def refuse_lock(path: Path, data: bytes) -> None:
         )
 
 
-def _recognised(path: Path, data: bytes) -> tuple[str, str] | None:
-    """What a file is, by its content and for pickles by its name, and what to do with it."""
+def recognised(path: Path, data: bytes) -> tuple[str, str] | None:
+    """What a file that is no tokenizer is, and what to do with it; None where that is not known.
+
+    ``data`` is the file, or its first ``HEAD_BYTES``.
+    """
     # Nothing in it is run: a pickle is told by its first bytes.
     pickled = data[:1] == b"\x80" and data[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
     if pickled or path.suffix in (".pkl", ".pickle"):
@@ -105,16 +113,10 @@ def _recognised(path: Path, data: bytes) -> tuple[str, str] | None:
             "this is a web page, not the file: the download gave an error or a login page",
             "download it again; for files behind a gate, log in with `hf auth login`",
         )
-    if data.startswith(_ZIP):
-        what = "weights of PyTorch" if _TORCH in data[:4096] else "an archive (zip)"
+    if data.startswith(b"\x1f\x8b"):
         return (
-            f"this is {what}, and no tokenizer",
-            "name the tokenizer's own file or folder; an archive, unpack first",
-        )
-    if _is_safetensors(data):
-        return (
-            "these are weights (safetensors), and no tokenizer",
-            "name the tokenizer.json or tokenizer.model, or the folder that holds it",
+            "this is packed (gzip)",
+            "unpack it; a list of merges alone, as CLIP's, has no ids: take the tokenizer.json",
         )
     if _is_llama2_c(data):
         return (
@@ -125,6 +127,48 @@ def _recognised(path: Path, data: bytes) -> tuple[str, str] | None:
         return (
             "this is a vocabulary of WordPiece (BERT), which has no merges: it is no BPE",
             "BPE tokenizers only are read here; transformers and tokenizers read WordPiece",
+        )
+    if _RWKV.match(data):
+        return (
+            "this is a vocabulary of RWKV, whose tokenizer takes the longest token: it is no BPE",
+            "run it in RWKV's own tokenizer",
+        )
+    if path.name not in halves() and _LEARNED.match(data):
+        return (
+            "these are merges without ids (subword-nmt, fastBPE)",
+            "take the tokenizer.json, or put both halves in one folder: vocab.json + merges.txt",
+        )
+    if _LISTED.match(data):
+        return (
+            "this is a listing of pieces and scores, which sentencepiece writes beside a model",
+            "take the model: the .model file of the same name",
+        )
+    if path.name in never_alone():
+        return (
+            "this belongs beside a tokenizer, and the tokenizer itself is not here",
+            "put it beside this file (tokenizer.json, tokenizer.model, vocab.json + merges.txt, "
+            "NAME.tiktoken), and name the folder",
+        )
+    if path.name not in halves() and _IDS_ALONE.match(data):
+        return (
+            "this is a vocabulary, ids by tokens, without merges",
+            "take the tokenizer.json; or name it vocab.json, and put its merges.txt beside it",
+        )
+    return None
+
+
+def _weights(data: bytes) -> tuple[str, str] | None:
+    """What is no tokenizer, and lies beside one in any folder of a model."""
+    if data.startswith(_ZIP):
+        what = "weights of PyTorch" if _TORCH in data[:4096] else "an archive (zip)"
+        return (
+            f"this is {what}, and no tokenizer",
+            "name the tokenizer's own file or folder; an archive, unpack first",
+        )
+    if _is_safetensors(data):
+        return (
+            "these are weights (safetensors), and no tokenizer",
+            "name the tokenizer.json or tokenizer.model, or the folder that holds it",
         )
     return None
 
@@ -152,4 +196,4 @@ def _is_llama2_c(data: bytes) -> bool:
         if not 0 <= size <= longest:
             return False
         place += 8 + size
-    return place == len(data)
+    return place == len(data) or (place > len(data) == HEAD_BYTES)

@@ -7,10 +7,11 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import BinaryIO, Generic, TypeVar
+from typing import BinaryIO, Generic, NoReturn, TypeVar
 
 from ..errors import FormatError, SourceError
 from ..formats import Files, Format, by_name, each_format, file_names
@@ -18,8 +19,7 @@ from ..formats.names import FileNames
 from ..limits import FILE_BYTES
 from ..model import BPEModel
 from ..openai_encodings import ENCODINGS, MODEL_TO_ENCODING
-from .foreign import NAMES as FOREIGN
-from .foreign import OWN_FILE, explain, refuse_lock
+from .foreign import HEAD_BYTES, OWN_FILE, explain, recognised, refuse_lock
 from .names import (
     beside_one_file,
     common_endings,
@@ -435,27 +435,49 @@ def _find_in_directory(directory: Path, wanted: Format | None) -> TokenizerSourc
         groups = [each for each in groups if each.format.name == wanted.name]
     if len(groups) == 1:
         return groups[0]
-    if groups:
-        listing = "; ".join(f"{' + '.join(f.files)} ({f.format.name})" for f in groups)
-        alone = [f.format.name for f in groups if [g.format for g in groups].count(f.format) == 1]
-        way = f", or a format with --from (format=...): {', '.join(alone)}" if alone else ""
-        raise SourceError(
-            f"several tokenizers are here: {listing}",
-            where=str(directory),
-            fix=f"name one of the files{way}",
-        )
-    for path in _plausible(directory):
+    if not groups:
+        _explain_directory(directory, wanted)
+    listing = "; ".join(f"{' + '.join(f.files)} ({f.format.name})" for f in groups)
+    alone = [f.format.name for f in groups if [g.format for g in groups].count(f.format) == 1]
+    way = f", or a format with --from (format=...): {', '.join(alone)}" if alone else ""
+    raise SourceError(
+        f"several tokenizers are here: {listing}",
+        where=str(directory),
+        fix=f"name one of the files{way}",
+    )
+
+
+def _explain_directory(directory: Path, wanted: Format | None) -> NoReturn:
+    """Raises what is known of a folder in which no reader finds a tokenizer.
+
+    Raises:
+        SourceError: the file that was to be one, and what it is; else that there is none.
+    """
+    plausible = [path for path in _plausible(directory) if path.name not in never_alone()]
+    for path in plausible:
         if path.name in mains():
             explain(path, read(path), wanted)
-        refuse_lock(path, read(path))
-    for name in FOREIGN:
-        if (directory / name).is_file():
-            explain(directory / name, read(directory / name), wanted)
-    what = f"no {wanted.title} is here" if wanted else "no tokenizer is here"
-    inner = [entry.name for entry in _entries(directory) if entry.is_dir()]
-    listed = ", ".join(inner[:8]) + (", ..." if len(inner) > 8 else "")
-    fix = f"name a file, or one of the folders in it: {listed}" if inner else OWN_FILE
-    raise SourceError(what, where=str(directory), fix=fix)
+    files = [path for path in _entries(directory) if path.is_file()]
+    # Any other file explains better than those that only stand beside a tokenizer.
+    files.sort(key=lambda path: (path.name in never_alone(), path.name != "tokenizer_config.json"))
+    for path in files[:1000]:
+        with suppress(OSError), path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+            refuse_lock(path, head)
+            if found := recognised(path, head):
+                raise SourceError(found[0], where=str(path), fix=found[1])
+    if len(plausible) == 1:
+        explain(plausible[0], read(plausible[0]), wanted)
+    # The cache of the hub: models--ORG--NAME/snapshots/REVISION.
+    inner = [*directory.glob("snapshots/*"), *directory.glob("models--*/snapshots/*")]
+    inner = inner or [entry for entry in _entries(directory) if entry.is_dir()]
+    listed = ", ".join(str(entry.relative_to(directory)) for entry in inner[:8])
+    listed += ", ..." if len(inner) > 8 else ""
+    raise SourceError(
+        f"no {wanted.title} is here" if wanted else "no tokenizer is here",
+        where=str(directory),
+        fix=f"name a file, or one of the folders in it: {listed}" if inner else OWN_FILE,
+    )
 
 
 def _plausible(directory: Path) -> list[Path]:

@@ -93,7 +93,7 @@ BAD: dict[str, tuple[Files, str, list[str]]] = {
     "tokenizer.json in a pair": (
         {"encoder.json": json.dumps(HUB).encode(), "vocab.bpe": MERGES}, "hf", ["encoder.json"]),
     "rank file in a pair": ({"encoder.json": ENCODER, "vocab.bpe": RANKS}, "hf", ["vocab.bpe:"]),
-    "encoder.json named tokenizer.json": ({"tokenizer.json": ENCODER}, "hf", ["none of"]),
+    "encoder.json named tokenizer.json": ({"tokenizer.json": ENCODER}, "hf", ["a vocabulary"]),
     "another kind of model": (
         {"tokenizer.json": b'{"model": {"type": "Unigram", "vocab": [["a", 0.0]]}}'},
         "tiktoken", ["Unigram"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import json
 import pickle
@@ -134,6 +135,14 @@ HEADER = b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}'
         ("model.safetensors", struct.pack("<Q", len(HEADER)) + HEADER + bytes(4), "safetensors"),
         ("tokenizer.json", b"<!DOCTYPE html><html></html>", "a web page"),
         ("tokenizer.model", b"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"),
+        ("tokenizer.json", b"\xef\xbb\xbf{}", "a byte order mark"),
+        ("tokenizer.json", b'{"a": 0, "b": 1}', "a vocabulary, ids by tokens, without merges"),
+        ("tokenizer.json.gz", gzip.compress(b"{}"), "packed (gzip)"),
+        ("rwkv_vocab_v20230424.txt", b"1 '\\x00' 1\n257 'the' 3\n", "RWKV"),
+        ("codes.bpe", b"#version: 0.2\nt h\nth e</w>\n", "merges without ids"),
+        ("bpe.codes", b"t h 100\nth e</w> 90\n", "merges without ids"),
+        ("m.vocab", b"<unk>\t0\n<s>\t0\n\xe2\x96\x81the\t-3.2\n", "the .model file"),
+        ("tokenizer_config.json", b'{"tokenizer_class": "A"}', "belongs beside a tokenizer"),
     ],
 )
 def test_a_file_of_another_kind_is_named(
@@ -143,6 +152,20 @@ def test_a_file_of_another_kind_is_named(
     shown = command("inspect", tmp_path / name)
     assert shown.code == 2
     assert what in shown.err
+    folder = command("inspect", tmp_path)
+    assert folder.code == 2
+    # Weights lie in every folder of a model: the folder has no tokenizer, whatever they are.
+    weights = name in {"pytorch_model.bin", "model.safetensors"}
+    assert ("no tokenizer is here" if weights else what) in folder.err
+
+
+def test_a_folder_of_the_hubs_cache_names_the_folder_to_take(
+    tmp_path: Path, command: Command
+) -> None:
+    (tmp_path / "models--a--b/snapshots/0f").mkdir(parents=True)
+    (tmp_path / "models--a--b/refs").mkdir()
+    assert "models--a--b/snapshots/0f\n" in command("inspect", tmp_path).err
+    assert "in it: snapshots/0f\n" in command("inspect", tmp_path / "models--a--b").err
 
 
 def test_the_command_for_a_pickle_writes_its_encoding(
