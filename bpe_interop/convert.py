@@ -82,7 +82,7 @@ class Conversion:
         if self.report is None:
             lead = "What was written was not compared with the source."
         else:
-            from .compare.words import summary
+            from .compare.sentences import summary
 
             lead = summary(self.report)
         rest = ((line.label or "", line.text) for line in self.lines())
@@ -115,12 +115,12 @@ def written_lines(
 ) -> Iterator[LabelledLine]:
     """What was checked and what is known of what was written; None: nothing was asked.
 
-    ``to`` and ``has_source`` are those of :func:`.compare.words.written`.
+    ``to`` and ``has_source`` are those of :func:`.compare.sentences.written`.
     """
     if report is None:
         yield LabelledLine("not checked", "--no-verify was given")
         return
-    from .compare.words import check_lines, written  # there is a report, so it is imported
+    from .compare.sentences import check_lines, written  # there is a report, so it is imported
 
     for check in report.checks:
         yield from check_lines(check)

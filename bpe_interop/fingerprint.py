@@ -31,8 +31,8 @@ from .text.added_tokens import decoded_text
 from .text.patterns import asks_other_tables, parse, translate
 from .theory.added_tokens import normalized_matters
 from .theory.automata import uncovered
-from .theory.core import base_symbols, system_of
 from .theory.cuts import preferred_in
+from .theory.equality import base_symbols, system_of
 from .theory.pretokens import occurrence
 from .theory.symbol_codes import SymbolCodes
 

@@ -141,7 +141,7 @@ def assert_parity(
     )
     reasons = _unmet(report, require, metadata, len(listed or ()))
     if reasons or report.verdict in ("different", "unknown"):
-        from .compare.words import report_lines
+        from .compare.sentences import report_lines
         from .text.visible import as_text
 
         raise AssertionError(as_text(report_lines(report, reasons)))
@@ -150,7 +150,7 @@ def assert_parity(
 
 def _unmet(report: Report, require: Required, metadata: bool, given: int) -> tuple[str, ...]:
     """Why a verdict of equality is not accepted. Of ``given`` texts all must be compared."""
-    from .compare.words import unmet
+    from .compare.sentences import unmet
 
     reasons = unmet(report, require, metadata=metadata)
     if report.verdict != "different" and (report.compared < given or (given and report.failures)):

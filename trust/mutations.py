@@ -33,10 +33,10 @@ _STAGES = (
     "test_prove_unused.py",
 )
 _CORE = (
-    "test_core_conditions.py",
+    "test_equality_conditions.py",
     "test_prove_ids.py",
     "test_prove_affixes.py",
-    "test_core.py",
+    "test_equality.py",
     "test_prove_conditions.py",
 )
 _CUTS = (
@@ -49,13 +49,13 @@ _CUTS = (
 MODULES: dict[str, tuple[str, ...]] = {
     "proof.normalizer": _STAGES,
     "proof.pretokenizer": _CUTS,
-    "proof.core": ("test_prove_merging.py", *_STAGES, "test_prove.py"),
+    "proof.merging": ("test_prove_merging.py", *_STAGES, "test_prove.py"),
     "proof.ids": ("test_prove_merging.py", *_STAGES),
-    "proof.around": _STAGES,
+    "proof.added_tokens": _STAGES,
     "proof.decoder": _STAGES,
     "theory.cuts": _CUTS,
     "theory.symbol_codes": _CORE,
-    "theory.core": _CORE,
+    "theory.equality": _CORE,
     "theory.acting_steps": ("test_acting_steps.py",),
     "theory.added_tokens": _STAGES,
     "theory.rewrite": ("test_rewrite.py", "test_prove_unused.py", "test_prove.py"),
@@ -72,7 +72,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "theory.normalizers": (*_CUTS, "test_prove_unused.py", "test_diff.py", *_STAGES),
     "theory.automata": ("test_automata.py", *_CUTS),
     "theory.utf8": (
-        "test_core.py",
+        "test_equality.py",
         "test_losses_missing_bytes.py",
         "test_pretokens.py",
         "test_prove_unused.py",
@@ -88,7 +88,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "theory.user_defined": ("test_prove_unused.py", "test_diff.py", *_STAGES),
     "theory.unused_pieces": (
         "test_prove_unused.py",
-        "test_core.py",
+        "test_equality.py",
         "test_prove_conditions.py",
         "test_prove_merging.py",
     ),

@@ -19,7 +19,7 @@ NEEDLESS: dict[str, dict[str, str]] = {
             "what matches one of them matches each of them, however many it takes at once"
         ),
     },
-    "theory.core": {
+    "theory.equality": {
         "System.form: self.model is not None": _KEPT,
         "System.has_form: self.known is not None": _ORDER,
         "System.has_form: self.model is not None": _ORDER,
@@ -70,7 +70,7 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "Contexts._grown: queue[0][0] < limit": _WORK,
         "Contexts.shortest: best is None": _WORK,
     },
-    "proof.core": {
+    "proof.merging": {
         "_decision: _whole_characters(a)": (
             "both sides have the same symbols; how texts are cut is the pre-tokenizer's to compare"
         ),

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from ..compare import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
 from ..compare.metadata import COVERED
-from ..compare.words import other_metadata, report_lines, unmet
+from ..compare.sentences import other_metadata, report_lines, unmet
 from ..corpora import find_files, parse_sample
 from ..engines import NAMES
 from ..engines.rows import is_address

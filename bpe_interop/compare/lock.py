@@ -37,7 +37,7 @@ from ..formats.huggingface.write import in_oniguruma, oniguruma_steps
 from ..io.names import spelled
 from ..io.reader import TokenizerSource, beginning, read
 from ..model import AddedToken, BPEModel, Json, Origin, PairList, RankTable, Vocab
-from ..proof.around import left_to_chance
+from ..proof.added_tokens import left_to_chance
 from ..strict_json import Node, parse
 
 KEY = "bpe_interop_lock"

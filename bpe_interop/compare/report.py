@@ -11,8 +11,8 @@ from ..proof.stage import Scope, Stage
 from ..text.visible import as_text
 from .alignment import Span
 from .corpus_report import CorpusReport, Source
+from .sentences import report_lines, summary, texts_differ
 from .sides import Failure, Mismatch
-from .words import report_lines, summary, texts_differ
 
 Verdict: TypeAlias = Literal["proved", "tested", "different", "unknown"]
 """What is said of two tokenizers, or of what was written and its source."""

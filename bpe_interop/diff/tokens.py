@@ -18,7 +18,7 @@ from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
 from ..steps import ByteChars, Metaspace, PrefixSpace
 from ..text.normalize import normalize
 from ..theory.added_tokens import overlap, same_in_one_pass
-from ..theory.core import System, decide, plainly_equal, system_of
+from ..theory.equality import System, decide, plainly_equal, system_of
 from ..theory.normalizers import plain_normalizer
 from ..theory.rewrite import as_pairs
 from ..theory.user_defined import found_as_added, is_as_good_as_normal

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import BinaryIO, Generic, NoReturn, TypeVar
+from typing import BinaryIO, Generic, NoReturn, TypeVar, cast
 
 from ..errors import FormatError, SourceError
 from ..formats import Files, Format, by_name, each_format, file_names
@@ -90,19 +90,7 @@ class TokenizerSource(Generic[M_co]):
 
     def with_model(self, model: M) -> TokenizerSource[M]:
         """The same source with another model."""
-        return TokenizerSource(
-            self.label,
-            self.format,
-            self.files,
-            model,
-            self.directory,
-            self.twins,
-            self.refusal,
-            self.says_template,
-            self.by_user,
-            self.beside,
-            self.alone,
-        )
+        return replace(cast(TokenizerSource[M], self), model=model)
 
 
 def find(path: Path, format: str | None = None, *, alone: bool = False) -> TokenizerSource[None]:

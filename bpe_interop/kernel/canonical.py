@@ -152,7 +152,7 @@ def listed_as_ranked(
 ) -> CanonicalForm | Literal[False] | None:
     """The canonical form of a list that has the split of each token in the order of ranks.
 
-    The twin is in ``theory/core.py`` (Theorem 4). False: the list has not. None: the kernel
+    The twin is in ``theory/equality.py`` (Theorem 4). False: the list has not. None: the kernel
     cannot tell.
 
     Args:
@@ -191,7 +191,7 @@ def ranked_as_listed(
 ) -> bool | None:
     """Whether ranks are those of the tokens that a list over bytes builds, in its order.
 
-    The twin is in ``theory/core.py`` (Theorem 13). None: the kernel cannot tell.
+    The twin is in ``theory/equality.py`` (Theorem 13). None: the kernel cannot tell.
 
     Args:
         splits: of the canonical form of the list.

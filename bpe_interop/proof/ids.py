@@ -13,7 +13,7 @@ from ..merging.canonical import canonical, whole_lookups
 from ..merging.symbols import user_defined
 from ..model import BPEModel, show, text_of
 from ..theory.added_tokens import overlap
-from ..theory.core import base_symbols
+from ..theory.equality import base_symbols
 from ..theory.pretokens import occurrence
 from ..theory.utf8 import falls_back_to_bytes, has_utf8_bytes
 from .stage import Stage, TwoModels, single_characters

@@ -13,10 +13,10 @@ from functools import partial
 
 from ..gc_pause import paused
 from ..model import BPEModel
-from .around import NO_TEMPLATE, added_stage, template_stage
-from .core import core_stage
+from .added_tokens import NO_TEMPLATE, added_stage, template_stage
 from .decoder import decoding_stage
 from .ids import ids_stage, lookup_stage
+from .merging import core_stage
 from .normalizer import normalizer_stage
 from .pretokenizer import pretokenizer_stage
 from .stage import Outcome, Scope, Stage, TwoModels, counts

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..compare import counts
 from ..compare.report import Example, Report, Verdict
+from ..compare.sentences import differences, engines, failed, remarks, summary, why_not_proved
 from ..compare.sides import Mismatch
-from ..compare.words import differences, engines, failed, remarks, summary, why_not_proved
 from ..engines import own_version, versions
 
 KIND = "bpe-interop verification"

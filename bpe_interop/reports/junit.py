@@ -15,8 +15,7 @@ from ..compare import Stage, counts
 from ..compare.corpus_report import CorpusReport, Counts, Found
 from ..compare.metadata import COVERED
 from ..compare.report import Report
-from ..compare.sides import Mismatch
-from ..compare.words import (
+from ..compare.sentences import (
     MADE,
     accepted,
     file_outcome,
@@ -27,6 +26,7 @@ from ..compare.words import (
     summary,
     word,
 )
+from ..compare.sides import Mismatch
 from ..model import escaped, show
 from ..notebook import HEADLINES
 from ..text.visible import as_text

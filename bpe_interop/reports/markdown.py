@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..compare.alignment import as_rows
 from ..compare.corpus_report import Counts
 from ..compare.report import Example, Report
-from ..compare.words import (
+from ..compare.sentences import (
     OUTCOMES,
     but_not_accepted,
     differences,

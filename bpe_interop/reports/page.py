@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..compare import counts
 from ..compare.alignment import Span
 from ..compare.report import Example, Report
-from ..compare.words import (
+from ..compare.sentences import (
     OUTCOMES,
     but_not_accepted,
     differences,

@@ -11,7 +11,7 @@ from ..memo import Memo
 from ..model import Affixes, BPEModel, Fallback, RankTable, Vocab, show
 from ..steps import ByteChars
 from .contexts import plain_contexts
-from .core import System, decide, system_of
+from .equality import System, decide, system_of
 from .pretokens import text_for
 from .rewrite import Rewrite, refused, refused_affixes
 from .utf8 import UTF8_BYTES, text_with

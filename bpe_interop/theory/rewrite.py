@@ -21,7 +21,7 @@ from ..merging.symbols import symbols_of, textual, user_defined
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable, show
 from ..steps import ByteChars
 from .contexts import plain_contexts
-from .core import Decision, System, decide, system_of
+from .equality import Decision, System, decide, system_of
 from .pretokens import text_for
 from .spines import Spines
 from .unused_pieces import decide_resplit

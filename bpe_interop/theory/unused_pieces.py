@@ -11,7 +11,7 @@ from heapq import merge
 
 from ..model import Affixes, BPEModel, PairList, Vocab
 from .conflicts import Conflicts, Path
-from .core import BUDGET, Decision, Runs, System, conclude, conflicts_of, contents_of
+from .equality import BUDGET, Decision, Runs, System, conclude, conflicts_of, contents_of
 from .utf8 import falls_back_to_bytes
 
 

@@ -1,5 +1,5 @@
 //! Whether a list has the split of each token that ranks build, in the order of the ranks (twin:
-//! `_listed_as_ranked` in `theory/core.py`; Theorem 4).
+//! `_listed_as_ranked` in `theory/equality.py`; Theorem 4).
 #![forbid(unsafe_code)]
 
 use crate::canonical::{characters, Alphabet, Form, SYMBOL};

@@ -24,8 +24,8 @@ from bpe_interop.cli.progress import Seen
 from bpe_interop.compare import comparison, verify
 from bpe_interop.compare.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.compare.opening import side_of
+from bpe_interop.compare.sentences import corpus_lines, summary
 from bpe_interop.compare.sides import Side
-from bpe_interop.compare.words import corpus_lines, summary
 from bpe_interop.engines import from_files
 from bpe_interop.errors import EngineError
 from bpe_interop.model import BPEModel

@@ -20,7 +20,7 @@ from conftest import Data
 from bpe_interop.cli.convert import convert_command
 from bpe_interop.compare.conversion import compare_written
 from bpe_interop.compare.report import Check, Report
-from bpe_interop.compare.words import engines, why_not_proved
+from bpe_interop.compare.sentences import engines, why_not_proved
 from bpe_interop.convert import Conversion, convert
 from bpe_interop.engines import rows
 from bpe_interop.engines.tokenizers import TokenizersEngine

@@ -16,8 +16,8 @@ from small_documents import Json, Side, document
 from bpe_interop.engines import from_files
 from bpe_interop.formats import by_name
 from bpe_interop.model import Fallback
-from bpe_interop.proof.core import core_stage
 from bpe_interop.proof.ids import ids_stage
+from bpe_interop.proof.merging import core_stage
 from bpe_interop.proof.stage import Stage, TwoModels
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from fixtures.gguf_models import BOOL, by_scores

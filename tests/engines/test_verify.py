@@ -27,11 +27,11 @@ from bpe_interop.compare.comparison import decode_tokens
 from bpe_interop.compare.lock import dump, lock
 from bpe_interop.compare.opening import open_source, side_of
 from bpe_interop.compare.run import LocalPair, Sides, Tally, ask_both
+from bpe_interop.compare.sentences import summary
 from bpe_interop.compare.shrink import shrink
 from bpe_interop.compare.sides import ORDINARY, PARSED, Inside, Mismatch, Own
 from bpe_interop.compare.stress import around_added, fixed
 from bpe_interop.compare.verdict import matters, report_of
-from bpe_interop.compare.words import summary
 from bpe_interop.diff import Difference
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, SourceError, UnstatedError

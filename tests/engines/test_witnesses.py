@@ -24,7 +24,7 @@ from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import BPEModel, PairList, RankTable
 from bpe_interop.proof.prove import prove
 from bpe_interop.text.bytechars import BYTE_TO_CHAR, to_bytes
-from bpe_interop.theory.core import Decision, System, decide, system_of
+from bpe_interop.theory.equality import Decision, System, decide, system_of
 
 ENGLISH = (FIXTURES / "corpora" / "english.txt").read_text("utf-8")
 

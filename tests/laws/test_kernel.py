@@ -40,8 +40,8 @@ from bpe_interop.kernel.canonical import Splits
 from bpe_interop.merging.canonical import canonical, canonical_of
 from bpe_interop.model import PairList, RankTable
 from bpe_interop.text.bytechars import to_chars
-from bpe_interop.theory import core
-from bpe_interop.theory.core import System
+from bpe_interop.theory import equality
+from bpe_interop.theory.equality import System
 from trust.kernel.comparing import Case, outcome, seen
 from trust.kernel.files import rank_file
 from trust.kernel.merges import merge_system
@@ -265,7 +265,7 @@ def test_lists_in_the_order_of_ranks_are_found_the_same() -> None:
         with set_aside():
             one = System(RankTable({**ranks}), {**ranks})
             other = System(PairList(pairs.whole()), {**ids})
-            expected = core._listed_as_ranked(one, other)
+            expected = equality._listed_as_ranked(one, other)
             whole = canonical_of(PairList(pairs.whole()), {**ids})
         assert found is not None
         assert bool(found) == (expected is not None)
@@ -293,7 +293,7 @@ def test_ranks_in_the_order_of_a_list_are_found_the_same() -> None:
         with set_aside():
             one = System(RankTable({**ranks}), {**ranks})
             other = System(PairList(pairs.whole()), {**ids})
-            expected = core._ranked_as_listed(one, other)
+            expected = equality._ranked_as_listed(one, other)
         assert found is (expected is not None)
         seen[found] += 1
     assert min(seen.values()) > 100

@@ -14,7 +14,7 @@ from itertools import combinations, pairwise, permutations, product
 import pytest
 
 from bpe_interop.model import RankTable
-from bpe_interop.theory.core import System, decide
+from bpe_interop.theory.equality import System, decide
 
 LONGEST = 6
 

@@ -387,7 +387,7 @@ NAMES_THEM: dict[str, str] = {
     "encode": "what the plan chose is handed on to where it runs",
     "encode.decode": "what joins bytes is part of who decodes",
     "encode.plan": "says who encodes",
-    "theory.core": "keeps a form that was found for the model that it belongs to",
+    "theory.equality": "keeps a form that was found for the model that it belongs to",
     "theory.split_tables": "makes the tables that the kernel splits by",
     "train.pretokens": "says who counts, and takes the counts over",
 }

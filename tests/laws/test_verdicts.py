@@ -10,7 +10,7 @@ import pytest
 
 from bpe_interop.compare import Scope
 from bpe_interop.model import BPEModel
-from bpe_interop.proof import around
+from bpe_interop.proof import added_tokens
 from bpe_interop.proof.prove import Proof, prove
 from trust.verdicts import trial as trials_of_one
 from trust.verdicts.changes import CHANGES
@@ -154,7 +154,7 @@ def test_a_special_token_that_hides_another_is_found_and_the_pair_made_small(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert trial(SEED, HIDDEN).wrong == []
-    monkeypatch.setattr(around, "_hidden", lambda pair, tokens: None)
+    monkeypatch.setattr(added_tokens, "_hidden", lambda pair, tokens: None)
     found = trial(SEED, HIDDEN)
     assert {(wrong.kind, wrong.scope) for wrong in found.wrong} >= {
         ("called proved, and ids differ", "ordinary")

@@ -21,7 +21,7 @@ from bpe_interop.presets import fill
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Dialect, Fuse, JoinBytes, Lowercase, Pattern, Replace, Split
 from bpe_interop.text.split import split
-from bpe_interop.theory.core import decide, system_of
+from bpe_interop.theory.equality import decide, system_of
 from bpe_interop.theory.utf8 import UTF8_BYTES
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "tokenizers"

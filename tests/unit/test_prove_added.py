@@ -17,7 +17,7 @@ import pytest
 from small_documents import WITHIN, Json, Side, added, document
 
 from bpe_interop.model import AddedToken
-from bpe_interop.proof.around import _some
+from bpe_interop.proof.added_tokens import _some
 from bpe_interop.proof.prove import prove
 from bpe_interop.proof.stage import Scope
 from bpe_interop.theory.added_tokens import (

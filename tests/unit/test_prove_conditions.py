@@ -25,9 +25,9 @@ from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken, BPEModel, SequenceTemplate, TemplateText, TemplateToken
 from bpe_interop.proof import pretokenizer, stage
-from bpe_interop.proof.around import added_stage, template_stage
-from bpe_interop.proof.core import core_stage
+from bpe_interop.proof.added_tokens import added_stage, template_stage
 from bpe_interop.proof.decoder import decoding_stage
+from bpe_interop.proof.merging import core_stage
 from bpe_interop.proof.normalizer import normalizer_stage
 from bpe_interop.proof.pretokenizer import pretokenizer_stage
 from bpe_interop.proof.prove import prove

@@ -15,7 +15,7 @@ from bpe_interop.compare.sides import ORDINARY
 from bpe_interop.compare.verdict import first_stage
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import by_name
-from bpe_interop.proof import core
+from bpe_interop.proof import merging as of_merging
 from bpe_interop.proof.prove import Proof, prove
 from bpe_interop.proof.stage import Scope, TwoModels
 from bpe_interop.sources import load_source
@@ -106,8 +106,8 @@ def test_where_any_text_will_do_no_search_is_made(monkeypatch: pytest.MonkeyPatc
     """A token that one side only builds shows it; the search of a large vocabulary takes long."""
     one, two = merging(), Side(document(VOCAB | MERGES, merges=[["a", "b"]]))
     assert one.answer("bc") != two.answer("bc")
-    monkeypatch.setattr(core, "decide", lambda *_, **__: pytest.fail("searched"))
-    found = core.core_stage(TwoModels(one.model, two.model, most=10))
+    monkeypatch.setattr(of_merging, "decide", lambda *_, **__: pytest.fail("searched"))
+    found = of_merging.core_stage(TwoModels(one.model, two.model, most=10))
     assert (found.outcome, found.witness) == ("refuted", "bc")
 
 

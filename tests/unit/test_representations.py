@@ -16,7 +16,7 @@ from conftest import FIXTURES, ROOT
 from reports import few_texts
 
 import bpe_interop
-from bpe_interop.compare.words import summary
+from bpe_interop.compare.sentences import summary
 from bpe_interop.corpora import find_files
 from bpe_interop.model import PairList, RankTable
 from bpe_interop.notebook import HEADLINES, SIGNS, chips, framed, verdict_block

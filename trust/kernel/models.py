@@ -16,7 +16,7 @@ from bpe_interop.model import BPEModel
 from bpe_interop.presets import PRESETS, fill
 from bpe_interop.proof.prove import prove
 from bpe_interop.text.bytechars import to_chars
-from bpe_interop.theory.core import plainly_equal, system_of
+from bpe_interop.theory.equality import plainly_equal, system_of
 
 from .comparing import Answered, Case
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 
-from bpe_interop.proof import core, decoder, ids, normalizer, pretokenizer, stage
+from bpe_interop.proof import decoder, ids, merging, normalizer, pretokenizer, stage
 from bpe_interop.steps import NormalizerStep
 from bpe_interop.theory import normalizers
 from bpe_interop.theory.acting_steps import characters, images
@@ -31,7 +31,7 @@ def _strings() -> Iterator[str]:
 
 def search_less() -> None:
     """Makes the search of this process short."""
-    for module in (core, decoder, ids, stage):
+    for module in (decoder, ids, merging, stage):
         vars(module)["single_characters"] = _characters
     for module in (normalizer, pretokenizer, stage):
         vars(module)["short_texts"] = _strings

@@ -20,7 +20,7 @@ from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, EncodeError, PatternError
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.model import BPEModel
-from bpe_interop.proof.around import left_to_chance
+from bpe_interop.proof.added_tokens import left_to_chance
 from bpe_interop.proof.prove import SCOPES, Proof, prove
 from bpe_interop.text.patterns import asks_other_tables
 

@@ -25,7 +25,17 @@ from ...model import (
 from ...text.charsmap import rules
 from ...tokenizer_config import CONFIG
 from .config_file import ConfigFacts, read_beside
-from .flags import Dummy, Flags
+from .message import (
+    DEFAULT_PIECES,
+    DEFAULT_SURFACE,
+    PRETOKEN_LEVEL,
+    ROLES,
+    Outline,
+    Piece,
+    extras_of,
+    outline_of,
+)
+from .normalizer import Dummy, Flags
 from .schema import (
     BPE,
     BYTE,
@@ -40,17 +50,7 @@ from .schema import (
     parse,
     unread,
 )
-from .settings import ModelSettings
-from .specs import (
-    DEFAULT_PIECES,
-    DEFAULT_SURFACE,
-    PRETOKEN_LEVEL,
-    ROLES,
-    Outline,
-    Piece,
-    extras_of,
-    outline_of,
-)
+from .wire import ModelSettings
 
 MAIN = "tokenizer.model"
 SUFFIX = ".model"

@@ -13,8 +13,8 @@ from ...theory.rewrite import Obstruction, as_ranks, obstruction, ranks_of
 from ...witnesses import Probe, missing_character
 from ..losses import Decided, Words, flag_witness, merges_words, one_sentence
 from ..round_trip import RoundTrip
-from .flags import flags_of
-from .specs import idle_settings
+from .message import idle_settings
+from .normalizer import flags_of
 from .write import found_as_piece, pieces_of
 
 

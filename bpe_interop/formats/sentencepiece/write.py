@@ -16,9 +16,9 @@ from ...theory.added_tokens import overlap
 from ...theory.rewrite import ranks_of
 from .. import Files
 from .config_file import write_beside
+from .message import PRETOKEN_LEVEL, Piece, message_of
 from .read import MAIN
 from .schema import BYTE, CONTROL, MAX_PIECES, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
-from .specs import PRETOKEN_LEVEL, Piece, message_of
 
 LISTING = "tokenizer.vocab"
 """The name of the listing, for people; sentencepiece itself reads it only as a vocabulary."""

@@ -30,7 +30,7 @@ from ..names import ADDED, GENERATION, MODEL_CONFIG, OTHERS, SPECIAL_MAP
 from ..post_processors import read_post_processor
 from .auto_class import (
     Serving,
-    around,
+    ids_around,
     serve,
     served_roles,
     tell_ids,
@@ -129,7 +129,7 @@ def settings_of_others(model: BPEModel) -> dict[str, Json]:
 
 def _tell_flags(config: Node, root: Node, added: Sequence[AddedToken], notes: list[str]) -> None:
     """What is said of settings that a ``tokenizer.json`` decides for itself."""
-    ends = around(read_post_processor(root.get("post_processor")).template)
+    ends = ids_around(read_post_processor(root.get("post_processor")).template)
     for role, there in zip(("bos", "eos"), ends, strict=True):
         ids = {token.id for token in added if role in token.roles}
         flag = config.get(f"add_{role}_token").value
@@ -196,7 +196,7 @@ def write_beside(
 
 def _flags(template: SequenceTemplate | None, roles: Mapping[str, AddedToken]) -> dict[str, Json]:
     """``add_bos_token`` and ``add_eos_token`` where they are true and say all of the template."""
-    ends = around(template or SequenceTemplate())
+    ends = ids_around(template or SequenceTemplate())
     own_ids = [[roles[role].id] if role in roles else [] for role in ("bos", "eos")]
     if not any(ends) or any(
         there and there != own for there, own in zip(ends, own_ids, strict=True)

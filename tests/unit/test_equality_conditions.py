@@ -13,7 +13,7 @@ from bpe_interop.formats import by_name
 from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import Affixes, BPEModel, Fallback, PairList, RankTable, Vocab
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
-from bpe_interop.theory.core import System, decide, plainly_equal, system_of
+from bpe_interop.theory.equality import System, decide, plainly_equal, system_of
 from bpe_interop.theory.symbol_codes import SymbolCodes
 
 E = "\u00e9".encode()
@@ -86,7 +86,7 @@ def compared(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """Forms compared by the kernel, where it can; then without."""
     if request.param == "in Python":
         for name in ("ranked_as_listed", "listed_as_ranked"):
-            monkeypatch.setattr(f"bpe_interop.theory.core.{name}", lambda *given: None)
+            monkeypatch.setattr(f"bpe_interop.theory.equality.{name}", lambda *given: None)
 
 
 @pytest.mark.usefixtures("compared")

@@ -13,7 +13,7 @@ from ..merging.symbols import UserDefined, textual, user_defined
 from ..model import Affixes, BPEModel, show
 from ..steps import ByteChars
 from ..theory.added_tokens import same_in_one_pass
-from ..theory.core import Decision, base_symbols, decide, system_of
+from ..theory.equality import Decision, base_symbols, decide, system_of
 from ..theory.normalizers import plain_normalizer
 from ..theory.unused_pieces import decide_resplit, without_unused_characters
 from ..theory.user_defined import found_as_added, stays_symbol

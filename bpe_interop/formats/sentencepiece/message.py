@@ -18,7 +18,7 @@ from ...errors import FormatError
 from ...model import AddedToken, BPEModel, Json
 from ...steps import JoinPieces
 from ..bos_eos import ends_of
-from .flags import Flags, nearest
+from .normalizer import Flags, nearest
 from .schema import (
     BPE,
     BYTE,

@@ -27,7 +27,7 @@ from bpe_interop import load
 from bpe_interop.diff import diff
 from bpe_interop.merging.canonical import canonical, canonical_of
 from bpe_interop.model import Affixes, BPEModel, PairList, RankTable, Vocab
-from bpe_interop.theory.core import Decision, System, decide, system_of
+from bpe_interop.theory.equality import Decision, System, decide, system_of
 from bpe_interop.theory.unused_pieces import Resplit, decide_resplit
 from bpe_interop.theory.utf8 import ends_inside, is_inside_utf8, starts_inside
 from fixtures.piece_model import UNKNOWN, Piece, with_pieces, write

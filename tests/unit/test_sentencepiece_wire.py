@@ -11,7 +11,7 @@ import pytest
 
 from bpe_interop.errors import FormatError
 from bpe_interop.formats.sentencepiece import schema
-from bpe_interop.formats.sentencepiece.settings import ModelSettings
+from bpe_interop.formats.sentencepiece.wire import ModelSettings
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 MODELS = sorted(FIXTURES.glob("*/sentencepiece/*.model"))
