@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from .errors import DisallowedSpecialError
 
@@ -17,6 +17,7 @@ Disallowed: TypeAlias = Literal["all"] | Collection[str] | None
 """Texts that a text may not hold; what is empty, and None, refuses nothing."""
 
 NONE: frozenset[str] = frozenset()
+ALL: Final = "all"
 
 
 class SpecialRule(NamedTuple):

@@ -14,6 +14,7 @@ from .formats import by_name, way_of_writing
 from .loss import Loss
 from .model import BPEModel
 from .special import (
+    ALL,
     NONE,
     ORDINARY,
     Allowed,
@@ -261,7 +262,7 @@ class Tokenizer(Vocabulary):
         text: str,
         *,
         allowed_special: Allowed = NONE,
-        disallowed_special: Disallowed = "all",
+        disallowed_special: Disallowed = ALL,
         add_special_tokens: bool = False,
     ) -> list[int]:
         """The ids of a text.
@@ -294,7 +295,7 @@ class Tokenizer(Vocabulary):
         *,
         num_threads: int = 8,
         allowed_special: Allowed = NONE,
-        disallowed_special: Disallowed = "all",
+        disallowed_special: Disallowed = ALL,
         add_special_tokens: bool = False,
     ) -> list[list[int]]:
         """The ids of each text, as :meth:`encode`. An engine chooses its own threads."""
@@ -313,7 +314,7 @@ class Tokenizer(Vocabulary):
         *,
         num_threads: int = 8,
         allowed_special: Allowed = NONE,
-        disallowed_special: Disallowed = "all",
+        disallowed_special: Disallowed = ALL,
         add_special_tokens: bool = False,
     ) -> tuple[array[int], array[int]]:
         """The ids of all texts one after the other, and where those of each text end.
@@ -336,26 +337,27 @@ class Tokenizer(Vocabulary):
         text: str,
         *,
         allowed_special: Allowed = NONE,
-        disallowed_special: Disallowed = "all",
+        disallowed_special: Disallowed = ALL,
     ) -> npt.NDArray[np.uint32]:
         """The ids of a text as an array; needs ``numpy``."""
         import numpy as np
 
         if self._engine is not None:
-            ids = self.encode(
+            listed = self.encode(
                 text, allowed_special=allowed_special, disallowed_special=disallowed_special
             )
-            return np.array(ids, dtype=np.uint32)
+            return np.array(listed, np.uint32)
         rule = self._rule(allowed_special, disallowed_special)
         refuse_disallowed(text, rule)
-        return np.array(self._encoder.encode_array(text, rule.allowed), dtype=np.uint32, copy=None)
+        ids = self._encoder.encode_array(text, rule.allowed)
+        return np.frombuffer(ids, np.uint32) if isinstance(ids, array) else np.array(ids, np.uint32)
 
     def encode_with_offsets(
         self,
         text: str,
         *,
         allowed_special: Allowed = NONE,
-        disallowed_special: Disallowed = "all",
+        disallowed_special: Disallowed = ALL,
         add_special_tokens: bool = False,
     ) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of a text and, for each, the characters (start, end) that it came from.
@@ -393,7 +395,7 @@ class Tokenizer(Vocabulary):
         text: str,
         *,
         allowed_special: Allowed = NONE,
-        disallowed_special: Disallowed = "all",
+        disallowed_special: Disallowed = ALL,
     ) -> tuple[list[int], list[list[int]]]:
         """The ids that stay if more text follows, and the sequences that may follow them.
 
@@ -439,7 +441,13 @@ class Tokenizer(Vocabulary):
     # What these are made of.
 
     def _rule(self, allowed: Allowed, disallowed: Disallowed) -> SpecialRule:
+        if allowed is NONE and disallowed is ALL:  # what a caller says who says nothing
+            return self._usual_rule
         return special_rule(allowed, disallowed, lambda: self._special_texts)
+
+    @cached_property
+    def _usual_rule(self) -> SpecialRule:
+        return special_rule(NONE, ALL, lambda: self._special_texts)
 
     def _texts_and_rule(
         self, texts: Iterable[str], allowed: Allowed, disallowed: Disallowed

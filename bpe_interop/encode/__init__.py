@@ -276,8 +276,8 @@ class Encoder:
             DecodeError: an id is not in the model.
             UnstatedError: the model leaves the decoder unsaid.
         """
-        steps = self._stated(self.model.decoder, "decoder")
-        return self._decoder.text(steps, ids, skip_special=skip_special, errors=errors)
+        self._stated(self.model.decoder, "decoder")
+        return self._decoder.text(ids, skip_special=skip_special, errors=errors)
 
     def decode_stream(
         self, *, skip_special: bool = False, errors: Malformed = "replace"

@@ -157,33 +157,30 @@ class Decoder:
 
     def text(
         self,
-        steps: Sequence[DecoderStep],
         ids: Sequence[int],
         *,
         skip_special: bool,
         errors: str,
     ) -> str:
-        """The text of ids by decoder steps; ``errors`` is for bytes that are joined.
+        """The text of ids by the model's decoder; ``errors`` is for bytes that are joined.
 
         Raises:
             DecodeError: an id is not in the model, or is that of several added tokens.
         """
         if skip_special:
             ids = [number for number in ids if number not in self._special]
-        own = steps is self._model.decoder
-        verbatim, steps = verbatim_of(steps)
-        only = steps[0] if len(steps) == 1 else None
-        if self._model.alphabet == "byte" and isinstance(only, JoinBytes):
+        if self._joins_bytes:
             return str(self._joined(ids, "text"), "utf-8", errors)
+        verbatim, steps = self._steps
         if verbatim and not verbatim.keys().isdisjoint(ids):
             return self._with_verbatim(verbatim, steps, ids)
-        if len(ids) >= _MANY and not is_aside() and own:
+        if len(ids) >= _MANY and not is_aside():
             joiner = self._joiner
             text = None if joiner is None else joiner.text(ids)
             if text is not None:
                 return text
-        if isinstance(only, JoinPieces):
-            return decode_pieces(only, self._look_up(ids, self._pieces))
+        if len(steps) == 1 and isinstance(steps[0], JoinPieces):
+            return decode_pieces(steps[0], self._look_up(ids, self._pieces))
         return decode_tokens(steps, self._look_up(ids, self._spelled))
 
     def _with_verbatim(
@@ -279,6 +276,15 @@ class Decoder:
         return {number: meanings[number] for number in numbers if number in meanings}
 
     @cached_property
+    def _steps(self) -> tuple[Mapping[int, bytes], Sequence[DecoderStep]]:
+        return verbatim_of(self._model.decoder or ())
+
+    @cached_property
+    def _joins_bytes(self) -> bool:
+        _, steps = self._steps
+        return self._model.alphabet == "byte" and [*map(type, steps)] == [JoinBytes]
+
+    @cached_property
     def _shared(self) -> dict[int, list[str]]:
         return shared_ids(self._model)
 
@@ -371,7 +377,7 @@ class Decoder:
     @cached_property
     def _joiner(self) -> TextJoiner | None:
         """What decodes as the model's decoder does, in the kernel."""
-        _, steps = verbatim_of(self._model.decoder or ())
+        _, steps = self._steps
         only = steps[0] if len(steps) == 1 else None
         if isinstance(only, JoinPieces):
             return joiner_of_pieces(only, self._pieces)
