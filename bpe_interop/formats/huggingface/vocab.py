@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, compress, islice, repeat
-from operator import itemgetter
+from itertools import chain
 from types import MappingProxyType
-from typing import NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias, cast
 
 from ...entries import numbered
 from ...errors import FormatError
@@ -22,7 +21,6 @@ from ...model import (
     Alphabet,
     BPEModel,
     Fallback,
-    Json,
     Kind,
     Vocab,
     show,
@@ -286,96 +284,71 @@ def read_merges(node: Node, words: SpelledVocabulary) -> tuple[Pairs, tuple[str,
 
     Raises:
         FormatError: an entry is malformed or names what is not in the vocabulary.
+        UnsupportedError: tokenizers cuts the prefix off a right part that does not begin with it.
     """
-    listed = node.be(list)
-    kinds = set(map(type, listed))
-    lefts: Iterator[str]
-    rights: Iterator[str]
-    if kinds == {str}:
-        if f"\n{_COMMENT}" in "\n" + "\n".join(listed):
-            listed = [entry for entry in listed if not entry.startswith(_COMMENT)]
-        if set(map(str.count, listed, repeat(" "))) - {1}:
-            _explain_merges(node, words)
-        flat = " ".join(listed).split(" ") if listed else []
-        lefts, rights = islice(flat, 0, None, 2), islice(flat, 1, None, 2)
-    elif kinds - {list} or set(map(len, listed)) - {2}:
-        _explain_merges(node, words)
-    else:
-        lefts, rights = map(itemgetter(0), listed), map(itemgetter(1), listed)
-    content = words.contents.__getitem__
-    try:
-        pairs = tuple(zip(map(content, lefts), map(content, rights), strict=True))
-    except (KeyError, TypeError):
-        _explain_merges(node, words)
-    if words.affixes.prefix:
-        _check_cut(node, words)
-    if not words.literal:
-        return pairs, ()
-    # What is merged is spelled in the byte alphabet, so a merge of anything else never happens.
-    spelled = [words.literal.isdisjoint(parts) for _, parts in _entries(node)]
-    idle = spelled.count(False)
+    contents, pairs, idle = words.contents, list[tuple[bytes, bytes]](), 0
+    for entry, (left, right) in _entries(node):
+        for part in (left, right):
+            if part not in contents:
+                entry.fail(f"the token {show(part)} is not in the vocabulary")
+        if words.affixes.prefix:
+            _check_cut(entry, right, words)
+        # What is merged is spelled in the byte alphabet, so a merge of anything else never happens.
+        if left in words.literal or right in words.literal:
+            idle += 1
+        else:
+            pairs.append((contents[left], contents[right]))
     if not idle:
-        return pairs, ()
+        return tuple(pairs), ()
     note = (
         "merges that name a token not spelled in the byte alphabet never happen, and are left "
         f"out: {idle:,}"
     )
-    return tuple(compress(pairs, spelled)), (note,)
+    return tuple(pairs), (note,)
 
 
-def _check_cut(node: Node, words: SpelledVocabulary) -> None:
+def _check_cut(entry: Node, right: str, words: SpelledVocabulary) -> None:
     """A merge cuts the prefix off its right part, whatever that part begins with.
 
     tokenizers panics where it is shorter, cuts mapped bytes within their characters, and ends the
     process where it would cut within a character.
     """
-    prefix = words.affixes.prefix
-    for entry, (_, right) in _entries(node):
-        content = words.content(right)
-        if len(content) < len(prefix):
-            entry.fail(f"the right part {show(right)} is shorter than the prefix {show(prefix)}")
-        if words.alphabet == "byte" and not content.startswith(prefix):
-            entry.refuse(f"the right part {show(right)} does not begin with {show(prefix)}")
-        if words.alphabet == "char" and content[len(prefix) :][:1] in _INSIDE:
-            entry.refuse(
-                f"the right part {show(right)} does not begin with {show(prefix)}, and cutting as "
-                "many bytes ends inside a character; tokenizers ends the process there"
-            )
+    prefix, content = words.affixes.prefix, words.content(right)
+    if len(content) < len(prefix):
+        entry.fail(f"the right part {show(right)} is shorter than the prefix {show(prefix)}")
+    if words.alphabet == "byte" and not content.startswith(prefix):
+        entry.refuse(f"the right part {show(right)} does not begin with {show(prefix)}")
+    if words.alphabet == "char" and content[len(prefix) :][:1] in _INSIDE:
+        entry.refuse(
+            f"the right part {show(right)} does not begin with {show(prefix)}, and cutting as "
+            "many bytes ends inside a character; tokenizers ends the process there"
+        )
 
 
 def _entries(node: Node) -> Iterator[tuple[Node, list[str]]]:
-    """The merges that count, with their two parts."""
-    for entry in node.items():
-        if isinstance(entry.value, str):
-            if not _is_comment(entry.value):
-                yield entry, entry.value.split(" ")
-        else:
-            yield entry, entry.be(list)
+    """The merges that count, with their two parts.
 
-
-def _is_comment(merge: Json) -> bool:
-    """Readers pass over a string that begins so (tokenizers, ``models/bpe/model.rs``)."""
-    return isinstance(merge, str) and merge.startswith(_COMMENT)
-
-
-def _explain_merges(node: Node, words: SpelledVocabulary) -> NoReturn:
+    Raises:
+        FormatError: one is malformed.
+    """
     first: type | None = None
     for entry in node.items():
-        first = first or type(entry.value)
-        if type(entry.value) is not first or first not in (str, list):
+        merge = entry.value
+        first = first or type(merge)
+        if type(merge) is not first or not isinstance(merge, (str, list)):
             entry.fail("merges must all be strings or all be pairs")
-        if isinstance(entry.value, str):
-            if _is_comment(entry.value):
-                continue
-            parts = entry.value.split(" ")
+        if isinstance(merge, list):
+            if set(map(type, merge)) - {str}:
+                for part in entry.items():
+                    part.be(str)
+            parts = cast("list[str]", merge)
+        elif merge.startswith(_COMMENT):
+            continue  # readers pass over it (tokenizers, models/bpe/model.rs)
         else:
-            parts = [part.be(str) for part in entry.items()]
+            parts = merge.split(" ")
         if len(parts) != 2:
             entry.fail("a merge has two parts" + (" and one space" if first is str else ""))
-        for part in parts:
-            if part not in words.ids:
-                entry.fail(f"the token {show(part)} is not in the vocabulary")
-    node.fail("the merges cannot be read")
+        yield entry, parts
 
 
 def read_fallback(
