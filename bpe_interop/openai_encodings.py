@@ -26,7 +26,6 @@ class PublishedFile:
 
     @property
     def name(self) -> str:
-        """The last part of the address."""
         return self.address.rpartition("/")[2]
 
 

@@ -359,5 +359,4 @@ def _not_had(label: str, here: bool, error: Exception) -> SourceError:
 
 
 def _told(error: Exception) -> str:
-    """The first line of what an error says."""
     return (str(error).strip().splitlines() or [repr(error)])[0]

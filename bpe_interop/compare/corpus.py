@@ -378,7 +378,6 @@ class ReadJob:
         return _libraries(self.sides)
 
     def build(self, files: Sequence[Files], isolate: bool) -> CompareWork:
-        """Both sides, in this process or in a child of it."""
         return CompareWork(self.sides.pair(isolate), empty_report(self.sides))
 
 
@@ -512,7 +511,6 @@ class _Reading:
 
 
 def _both(one: Compared, two: Compared) -> Compared:
-    """What became of documents, and of those behind them."""
     return replace(two, report=one.report + two.report, alone=one.alone + two.alone)
 
 

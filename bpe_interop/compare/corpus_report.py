@@ -95,7 +95,6 @@ class Source:
 
 
 def digest_of(document: str) -> str:
-    """The start of the sha256 of a document's UTF-8."""
     return hashlib.sha256(document.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -328,7 +328,6 @@ class Tally:
     notes: list[str] = field(default_factory=list)
 
     def see(self, mismatch: Mismatch) -> None:
-        """Keeps a difference, if it is plainer than the one there is."""
         self.mismatch = min(filter(None, (self.mismatch, mismatch)), key=oddness)
 
     def total(self) -> Tally:

@@ -99,7 +99,6 @@ def but_not_accepted(report: Report, reasons: Sequence[str]) -> str:
 
 
 def other_metadata(report: Report) -> tuple[str, ...]:
-    """What differs of the metadata, as lines."""
     return tuple(f"{each.field}: {each.how}" for each in report.metadata)
 
 
@@ -137,7 +136,6 @@ def why_not_proved(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """The verdict in a sentence or two."""
     return f"{_dropped(report)}{_summary(report)}"
 
 

@@ -198,7 +198,6 @@ def encode_to_arrays(side: Own, texts: list[str], mode: Mode) -> list[array[int]
 
 
 def encode_one(side: Engine, text: str, mode: Mode) -> list[int] | Failure:
-    """The ids of a text, or how the side failed on it."""
     try:
         return side.encode(text, special=mode.special, add_special_tokens=mode.add_special_tokens)
     except _UNANSWERED as error:
@@ -206,7 +205,6 @@ def encode_one(side: Engine, text: str, mode: Mode) -> list[int] | Failure:
 
 
 def decode(side: Engine, ids: Sequence[int], text: str) -> str | Failure:
-    """The text of ids, or how the side failed on the ids of ``text``."""
     try:
         return side.decode(ids)
     except _UNANSWERED as error:

@@ -142,7 +142,6 @@ class OneByOne(Protocol):
         special: Special = "text",
         add_special_tokens: bool = False,
     ) -> list[list[int]]:
-        """The ids of each text."""
         return [
             self.encode(text, special=special, add_special_tokens=add_special_tokens)
             for text in texts

@@ -72,7 +72,6 @@ class LlamaCppEngine:
         special: Special = "text",
         add_special_tokens: bool = False,
     ) -> list[list[int]]:
-        """The ids of each text."""
         rows: list[list[int]] = []
         for start in range(0, len(texts), _TEXTS):
             part = list(texts[start : start + _TEXTS])
@@ -87,7 +86,6 @@ class LlamaCppEngine:
         return text
 
     def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        """The text of each row of ids."""
         texts: list[str] = []
         for start in range(0, len(rows), _TEXTS):
             part = [list(ids) for ids in rows[start : start + _TEXTS]]
@@ -95,7 +93,6 @@ class LlamaCppEngine:
         return texts
 
     def close(self) -> None:
-        """Ends the process."""
         child, self._child = self._child, None
         if child is not None:
             child.close()

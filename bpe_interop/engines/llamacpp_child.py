@@ -81,7 +81,6 @@ class LoadedVocabulary:
         self._vocab = library.llama_model_get_vocab(self._model)
 
     def encode(self, text: str, add_special: bool, parse_special: bool) -> list[int]:
-        """The ids of a text."""
         data = text.encode("utf-8")
         room = len(data) + 16
         while True:
@@ -94,11 +93,9 @@ class LoadedVocabulary:
             room = -count
 
     def encode_all(self, texts: list[str], *flags: bool) -> list[list[int]]:
-        """The ids of each text."""
         return [self.encode(text, *flags) for text in texts]
 
     def decode_all(self, rows: list[list[int]]) -> list[str]:
-        """The text of each row of ids."""
         return [self.decode(ids) for ids in rows]
 
     def decode(self, ids: list[int]) -> str:

@@ -89,7 +89,6 @@ class TokenizerSource(Generic[M_co]):
         )
 
     def with_model(self, model: M) -> TokenizerSource[M]:
-        """The same source with another model."""
         return replace(cast(TokenizerSource[M], self), model=model)
 
 

@@ -220,8 +220,6 @@ def _as_form(held: _Found) -> CanonicalForm:
 
 
 class _Found(Held):
-    """A form in the library."""
-
     def __init__(
         self, loaded: Library, made: Made, table: Table, alphabet: str, *, tied: bool = False
     ) -> None:
@@ -238,7 +236,6 @@ class _Found(Held):
 
     @property
     def count(self) -> int:
-        """How many tokens are built."""
         return self._sizes[0]
 
     @cached_property

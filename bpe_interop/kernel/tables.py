@@ -89,7 +89,6 @@ class LazyDict(Mapping[K, V]):
         return repr(self.whole())
 
     def keys(self) -> KeysView[K]:
-        """The keys, in order."""
         return self.whole().keys()
 
     def values(self) -> ValuesView[V]:
@@ -97,7 +96,6 @@ class LazyDict(Mapping[K, V]):
         return self.whole().values()
 
     def items(self) -> ItemsView[K, V]:
-        """The entries, in order."""
         return self.whole().items()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -140,13 +138,11 @@ class Table(Held):
 
     @cached_property
     def tokens(self) -> list[bytes]:
-        """The tokens in their order."""
         joined, ends = self.joined()
         return [joined[start:end] for start, end in pairwise((0, *ends))]
 
     @cached_property
     def numbers(self) -> array[int]:
-        """The number of each token."""
         ids = numbers(self.sizes[0])
         _whole(answer(self.library.table_numbers(self.number, address(ids), len(ids))))
         return ids
@@ -178,7 +174,6 @@ class Table(Held):
         return Table(self.library, handles.take(0))
 
     def find(self, token: bytes) -> int | None:
-        """The number of a token; None if it is not here."""
         return answer(self.library.table_find(self.number, token, len(token)))
 
 
@@ -220,7 +215,6 @@ class Numbers(LazyDict[bytes, int]):
     @overload
     def get(self, key: bytes, default: int | T, /) -> int | T: ...
     def get(self, key: bytes, default: int | T | None = None, /) -> int | T | None:
-        """The number of a token, or the default."""
         whole = self._whole
         if whole is not None:
             return whole.get(key, default)
@@ -311,7 +305,6 @@ class Pairs(Sequence[Pair]):
         self._whole: tuple[Pair, ...] | None = None
 
     def whole(self) -> tuple[Pair, ...]:
-        """The pairs themselves."""
         if self._whole is None:
             with paused():
                 self._whole = self._made()

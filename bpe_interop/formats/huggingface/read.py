@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 from ...errors import ONLY_BPE, BpeInteropError, FormatError, InvalidModelError
@@ -16,7 +16,6 @@ from ...model import (
     BPEModel,
     Fallback,
     Json,
-    Origin,
     PairList,
     show,
 )
@@ -24,8 +23,7 @@ from ...steps import ByteChars, NormalizerStep, PreTokenizerStep
 from ...strict_json import Node, parse
 from ...text.added_tokens import vanishing
 from ...text.normalize import normalize
-from .companions.files import loader_settings, read_companions
-from .companions.tokenizer_json import CompanionFacts, read_beside
+from .companions.tokenizer_json import read_beside
 from .decoders import read_decoder
 from .names import MAIN, main_file
 from .normalizers import read_normalizer
@@ -140,7 +138,7 @@ def _load(
             decoder=read_decoder(root.get("decoder"), alphabet, beside.added, normalizer),
             chat_template=beside.chat_template,
             extras={**{k: kept for k, kept in extras.items() if kept}, **beside.others},
-            origin=_origin(files, notes, beside),
+            origin=replace(beside.origin, notes=(*notes, *beside.origin.notes)),
         )
     except InvalidModelError as error:
         _locate(error, root)
@@ -149,17 +147,6 @@ def _load(
     from .pieces import with_user_defined  # few files have splits like these
 
     return with_user_defined(read)
-
-
-def _origin(files: Mapping[str, bytes], notes: tuple[str, ...], beside: CompanionFacts) -> Origin:
-    return Origin(
-        "huggingface",
-        files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
-        notes=(*notes, *beside.notes),
-        lost=beside.lost,
-        served_as=beside.served_as,
-        settings=loader_settings(read_companions(files)),
-    )
 
 
 def _read_pipeline(

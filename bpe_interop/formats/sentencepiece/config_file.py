@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from ...model import (
     AddedToken,
@@ -23,27 +22,20 @@ from ...tokenizer_config import CONFIG
 from ..bos_eos import ends_of, template_of
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigFacts:
-    """What the file beside a ``.model`` adds to it; None is *it does not say*."""
-
-    sequence_template: SequenceTemplate | None = None
-    chat_template: str | None = None
-    notes: tuple[str, ...] = ()
-
-
-def read_beside(files: Mapping[str, bytes], added: Iterable[AddedToken]) -> ConfigFacts:
-    """Reads ``tokenizer_config.json``, if it is there.
+def read_beside(
+    files: Mapping[str, bytes], added: Iterable[AddedToken]
+) -> tuple[SequenceTemplate | None, str | None, list[str]]:
+    """What ``tokenizer_config.json`` says: the sequence template, the chat template, and notes.
 
     Raises:
         FormatError: it is malformed.
     """
     if CONFIG not in files:
-        return ConfigFacts()
+        return None, None, []
     config = parse(files[CONFIG], CONFIG)
     notes: list[str] = []
     template = _sequence_template(config, tuple(added), notes)
-    return ConfigFacts(template, _chat_template(config, notes), tuple(notes))
+    return template, _chat_template(config, notes), notes
 
 
 def _sequence_template(

@@ -24,7 +24,7 @@ from ...model import (
 )
 from ...text.charsmap import rules
 from ...tokenizer_config import CONFIG
-from .config_file import ConfigFacts, read_beside
+from .config_file import read_beside
 from .message import (
     DEFAULT_PIECES,
     DEFAULT_SURFACE,
@@ -84,15 +84,28 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
         notes.append(f"{name} is labelled as {PRETOKEN_LEVEL}; it must not be used for whole texts")
     notes += _zeros(listing, name)
     added = _added(listing, spec, unknown)
-    beside = read_beside(files, added)
+    template, chat_template, told = read_beside(files, added)
     held = [key for key in (name, CONFIG) if key in files]
     origin = Origin(
         "sentencepiece",
         files={key: hashlib.sha256(files[key]).hexdigest() for key in held},
-        notes=(*notes, *beside.notes),
+        notes=(*notes, *told),
     )
     try:
-        model = _model(message, listing, name, added, beside, origin)
+        flags = _flags(message)
+        model = BPEModel(
+            vocab=listing.vocab,
+            merges=RankTable(listing.ranks),
+            alphabet="char",
+            fallback=fallback_of(outline, listing.lacking),
+            normalizer=flags.steps(_left_alone(outline)),
+            pretokenizer=(),
+            added=added,
+            sequence_template=template,
+            decoder=(flags.decoder(_surface(message, name), _denormalizer(message, name)),),
+            chat_template=chat_template,
+            origin=origin,
+        )
     except InvalidModelError as error:
         raise FormatError(error.what, where=f"{name}: pieces") from None
     extras = extras_of(message, model, outline, listing.presence, name)
@@ -109,31 +122,6 @@ def _read(data: bytes, file: str, notes: list[str]) -> tuple[Any, PieceListing]:
     fallback = message.trainer_spec.byte_fallback
     pieces = _null_unused(_read_pieces(message, file), fallback, notes, file)
     return message, listing_of(pieces, presence_of(message))
-
-
-def _model(
-    message: Any,
-    listing: PieceListing,
-    file: str,
-    added: tuple[AddedToken, ...],
-    beside: ConfigFacts,
-    origin: Origin,
-) -> BPEModel:
-    """What the pieces and the specs say of how texts are encoded and decoded."""
-    flags = _flags(message)
-    return BPEModel(
-        vocab=listing.vocab,
-        merges=RankTable(listing.ranks),
-        alphabet="char",
-        fallback=fallback_of(listing.outline, listing.lacking),
-        normalizer=flags.steps(_left_alone(listing.outline)),
-        pretokenizer=(),
-        added=added,
-        sequence_template=beside.sequence_template,
-        decoder=(flags.decoder(_surface(message, file), _denormalizer(message, file)),),
-        chat_template=beside.chat_template,
-        origin=origin,
-    )
 
 
 def _left_alone(outline: Outline) -> list[str]:

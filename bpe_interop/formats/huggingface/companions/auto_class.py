@@ -304,8 +304,8 @@ def serve(
     fields = differing(choice, root, files_beside.config, alphabet, numbers, vocab)
     plain = not root.get("normalizer").given
     told = tuple(tell_tokens(listed, served, by, roles, plain))
-    lost = tuple(each.sentence for each in told if each.lost)
-    on_tokens = [each.sentence for each in told]
+    lost = tuple(sentence for sentence, is_lost in told if is_lost)
+    on_tokens = [sentence for sentence, _ in told]
     if files_beside.config.get("split_special_tokens").value:
         on_tokens.append(
             f"{CONFIG}: split_special_tokens makes transformers {LOWEST} and {MEASURED} take "
@@ -365,14 +365,6 @@ def served_roles(files_beside: Companions, root: Node, choice: Choice) -> list[S
 
 
 _SIDES = ("lstrip", "rstrip", "single_word")
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A sentence on tokens, and whether a file asks for what the model then is without."""
-
-    sentence: str
-    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,9 +482,10 @@ def tell_tokens(
     by: Mapping[str, str],
     roles: Iterable[Stated],
     plain: bool,
-) -> Iterator[Told]:
-    """What of the added tokens AutoTokenizer has otherwise than ``tokenizer.json``.
+) -> Iterator[tuple[str, bool]]:
+    """What of the added tokens AutoTokenizer has otherwise than ``tokenizer.json``, as sentences.
 
+    Each with whether a file asks for what the model then is without.
     ``by``: the files that ask for tokens; ``plain``: nothing is normalized.
     """
     before, after = ({t.text: t for t in tokens} for tokens in (listed, served))
@@ -506,21 +499,21 @@ def tell_tokens(
         new.setdefault(file, []).append(f"{show(text)} as {after[text].id}")
         without.setdefault(file, []).extend(named.get(text, []))
     for file in sorted(new):
-        yield Told(
+        yield (
             f"{file} asks for {_some(new[file])}, which tokenizer.json lacks: {TRANSFORMERS} adds "
             f"{_them(new[file])}, what is read here does not{_and_no_role(without[file])}",
             is_file(file),
         )
     gone = [show(text) for text in before.keys() - after.keys()]
     if gone:
-        yield Told(f"{TRANSFORMERS} forgets the added {_tokens(gone)} {_some(gone)}")
+        yield f"{TRANSFORMERS} forgets the added {_tokens(gone)} {_some(gone)}", False
     moved = [
         f"{show(text)} is {after[text].id}, not {token.id}"
         for text, token in before.items()
         if text in after and after[text].id != token.id
     ]
     if moved:
-        yield Told(f"{TRANSFORMERS} numbers added tokens anew: {_some(moved)}")
+        yield f"{TRANSFORMERS} numbers added tokens anew: {_some(moved)}", False
     yield from _flags(before, after, by, plain)
 
 
@@ -529,7 +522,7 @@ def _flags(
     after: Mapping[str, AddedToken],
     by: Mapping[str, str],
     plain: bool,
-) -> Iterator[Told]:
+) -> Iterator[tuple[str, bool]]:
     idle = plain and not any(normalized_matters([*each.values()]) for each in (before, after))
     matter = {*_SIDES, "special"} if idle else {*_SIDES, "special", "normalized"}
     changed: dict[tuple[str, bool], list[str]] = {}
@@ -547,7 +540,7 @@ def _flags(
     for (file, lost), tokens in sorted(changed.items()):
         why = "which has a role" if file not in (CONFIG, ADDED) else f"as {file} says"
         sentence = f"{TRANSFORMERS} makes {_some(tokens)}, {why}; tokenizer.json says otherwise"
-        yield Told(sentence, lost)
+        yield sentence, lost
 
 
 def _and_no_role(roles: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ and where its tokens or their roles would be others then, no conversion passes o
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from ....model import (
     Alphabet,
     BPEModel,
     Json,
+    Origin,
     SequenceTemplate,
     show,
 )
@@ -38,6 +40,7 @@ from .auto_class import (
 from .files import (
     Companions,
     chat_templates_json,
+    loader_settings,
     read_chat_templates,
     read_companions,
     read_model_config,
@@ -52,12 +55,13 @@ _AS_IT_IS = "PreTrainedTokenizerFast"
 
 
 @dataclass(frozen=True, slots=True)
-class CompanionFacts:
+class Beside:
     """What the files beside a ``tokenizer.json`` add to it.
 
     ``settings`` and ``others`` (settings of no format, or of another) change no id.
-    ``model_config`` is the network's, and is not written. ``lost`` are notes on tokens and roles
-    that these files ask for and ``tokenizer.json`` does not give.
+    ``model_config`` is the network's, and is not written. ``origin`` has all files, and notes on
+    these; ``lost`` there are those on tokens and roles that they ask for and ``tokenizer.json``
+    does not give.
     """
 
     added: tuple[AddedToken, ...]
@@ -65,9 +69,7 @@ class CompanionFacts:
     settings: Mapping[str, Json]
     others: Mapping[str, Json]
     model_config: Mapping[str, Json]
-    notes: tuple[str, ...]
-    lost: tuple[str, ...]
-    served_as: str
+    origin: Origin
 
 
 def read_beside(
@@ -76,7 +78,7 @@ def read_beside(
     root: Node,
     alphabet: Alphabet,
     vocab: Mapping[str, int],
-) -> CompanionFacts:
+) -> Beside:
     """Reads roles, chat templates, harmless settings, and what contradicts the ``tokenizer.json``.
 
     ``root`` is that file but for its vocabulary (``vocab``) and merges.
@@ -99,15 +101,20 @@ def read_beside(
     notes += tell_model_config(config, marked, ids)
     _tell_flags(files_beside.config, root, marked, notes)
     settings = settings_of_classes(files_beside, {token.text for token in listed})
-    return CompanionFacts(
+    return Beside(
         marked,
         default,
         settings,
         {**_read_others(files_beside.others, notes), **({CHATS: others} if others else {})},
         config,
-        (*serving.notes, *notes, *tell_ids(files_beside, vocab, listed, serving.added)),
-        serving.lost,
-        "" if serving.choice.name == DEFAULT else serving.choice.name,
+        Origin(
+            "huggingface",
+            files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
+            notes=(*serving.notes, *notes, *tell_ids(files_beside, vocab, listed, serving.added)),
+            lost=serving.lost,
+            served_as="" if serving.choice.name == DEFAULT else serving.choice.name,
+            settings=loader_settings(files_beside),
+        ),
     )
 
 
