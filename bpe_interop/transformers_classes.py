@@ -62,7 +62,7 @@ DECODED_OTHERWISE: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltClass:
     """What a class builds, each step spelled as in a ``tokenizer.json``.
 
     ``template``: the file's is kept where it has one; or there is none; or bos comes first, or
@@ -85,7 +85,7 @@ class Built:
     prefix_space: bool | None = None
     legacy: bool = False
 
-    def settled(self, config: Node) -> Built:
+    def settled(self, config: Node) -> BuiltClass:
         """With what the class reads from a ``tokenizer_config.json``."""
         if self.prefix_space is None:
             return self
@@ -137,14 +137,14 @@ def _regex_split(pattern: str) -> Steps:
     )
 
 
-_GPT2 = Built(
+_GPT2 = BuiltClass(
     (),
     (_BYTE_LEVEL,),
     (_BYTE_LEVEL,),
     {"bos": _END, "eos": _END, "unk": _END},
     prefix_space=False,
 )
-_LLAMA = Built(
+_LLAMA = BuiltClass(
     (),
     ({"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": False},),
     (*_PIECES, _STRIP),
@@ -159,7 +159,7 @@ _ROBERTA = replace(
     roles={**_LLAMA.roles, "sep": "</s>", "pad": "<pad>", "cls": "<s>", "mask": "<mask>"},
     template="cls sep",
 )
-_QWEN2 = Built(
+_QWEN2 = BuiltClass(
     (_NFC,),
     _regex_split(QWEN2),
     (_BYTE_LEVEL,),
@@ -167,7 +167,7 @@ _QWEN2 = Built(
     prefix_space=False,
 )
 
-CLASSES: Mapping[str, Built] = {
+CLASSES: Mapping[str, BuiltClass] = {
     "GPT2Tokenizer": _GPT2,
     "CodeGenTokenizer": _GPT2,
     "WhisperTokenizer": replace(_GPT2, template="whisper"),
@@ -232,7 +232,7 @@ CLASSES: Mapping[str, Built] = {
         unknown=True,
         legacy=False,
     ),
-    "GemmaTokenizer": Built(
+    "GemmaTokenizer": BuiltClass(
         ({"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},),
         (
             {
@@ -248,7 +248,7 @@ CLASSES: Mapping[str, Built] = {
         fuse_unk=True,
         byte_fallback=True,
     ),
-    "CLIPTokenizer": Built(
+    "CLIPTokenizer": BuiltClass(
         (
             _NFC,
             {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
@@ -272,7 +272,7 @@ CLASSES: Mapping[str, Built] = {
         unknown=True,
         suffix="</w>",
     ),
-    "OpenAIGPTTokenizer": Built(
+    "OpenAIGPTTokenizer": BuiltClass(
         (
             {
                 "type": "BertNormalizer",

@@ -16,7 +16,7 @@ from bpe_interop.compare.lock import as_source, lock
 from bpe_interop.compare.lock import dump as dump_lock
 from bpe_interop.compare.lock import load as load_lock
 from bpe_interop.compare.run import Sides
-from bpe_interop.compare.sides import ORDINARY, PARSED, Own, Side
+from bpe_interop.compare.sides import ORDINARY, PARSED, OwnEngine, Side
 from bpe_interop.corpora.selection import find_files, select
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import Files, by_name
@@ -82,8 +82,8 @@ def two_sides() -> Sides:
         Side(
             TokenizerSource(name, by_name("huggingface"), {}, model),
             model,
-            partial(Own, model),
-            SideName(name, Own.name, "1", name),
+            partial(OwnEngine, model),
+            SideName(name, OwnEngine.name, "1", name),
         )
         for name, model in zip("ab", _models(), strict=True)
     )

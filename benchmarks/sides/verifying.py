@@ -59,10 +59,10 @@ def both_ours(sides: str, corpus: str, source: str, preset: str) -> Inside:
     """Our encoder of a rank file against our encoder of the ``tokenizer.json`` made of it."""
     from bpe_interop import Tokenizer
     from bpe_interop.compare.run import ask_both
-    from bpe_interop.compare.sides import ORDINARY, Own
+    from bpe_interop.compare.sides import ORDINARY, OwnEngine
 
     texts, model = read(corpus), tokenizer(source, preset)
-    a, b = Own(model.model), Own(Tokenizer.from_tokenizers(model.to_tokenizers()).model)
+    a, b = OwnEngine(model.model), OwnEngine(Tokenizer.from_tokenizers(model.to_tokenizers()).model)
 
     def ours() -> Any:
         return ask_both(a, b, texts, [ORDINARY])

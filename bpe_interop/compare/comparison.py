@@ -23,7 +23,7 @@ from .lock import Lock, locked
 from .opening import noted_on_files, open_lock, open_source, served_otherwise, side_of
 from .report import Report
 from .run import Decoded, Pair, Sides, Tally, compare_in
-from .sides import ORDINARY, Inside, Own, Side, modes_of
+from .sides import ORDINARY, OwnEngine, ScopeFilter, Side, modes_of
 from .stress import awkward, completed, every_token, texts_with, thorough
 from .verdict import doubts, engines_of, report_of, witnessed
 
@@ -75,7 +75,11 @@ class DecodedTokens:
 def decode_tokens(pair: Pair, a: BPEModel, b: BPEModel, names: tuple[str, str]) -> DecodedTokens:
     """Decodes each token that both sides have under one id; ``names`` are the engines'."""
     # Two of our own encoders with the same decoder look the same token up under the same id.
-    if names == (Own.name, Own.name) and a.decoder == b.decoder and a.alphabet == b.alphabet:
+    if (
+        names == (OwnEngine.name, OwnEngine.name)
+        and a.decoder == b.decoder
+        and a.alphabet == b.alphabet
+    ):
         return DecodedTokens()
     count, odd = 0, []
     asked = _sequences(a, b)
@@ -287,7 +291,7 @@ def compare(
             scope, "proved", tuple(Stage(n, "proved", "the same fingerprint") for n in ALL_STAGES)
         )
         return report_of(scope, sides, proved, Tally(), notes)
-    inside = Inside(scope, stated)
+    inside = ScopeFilter(scope, stated)
     workers = None if options.executor is None else pool_of(options.executor, options.slots)
     if corpora.names:  # before a proof, which takes longer
         check_corpora(sides, corpora, scope, workers)
@@ -361,7 +365,7 @@ def _shown_in(scope: Scope, report: Report) -> bool:
 
 def _run(
     sides: Sides,
-    inside: Inside,
+    inside: ScopeFilter,
     options: RunOptions,
     workers: Workers | None,
     *,
@@ -382,7 +386,7 @@ def _run(
     try:
         if texts is None:
             # A proof is about models: where an engine runs, each token's own text is asked as well.
-            own = a.engine.name == b.engine.name == Own.name
+            own = a.engine.name == b.engine.name == OwnEngine.name
             texts = _awkward_texts(sides, every=options.thorough, tokens=not (proved and own))
             # The answer is known, so the texts only count how often the sides differ.
             if known and not options.thorough:

@@ -44,7 +44,7 @@ from .sides import (
     Build,
     Failure,
     Mode,
-    Own,
+    OwnEngine,
     Side,
     as_run_by,
     decode,
@@ -92,7 +92,7 @@ class Expected:
     in_modes: tuple[ExpectedInMode, ...]
 
 
-def expected(own: Own, texts: list[str], modes: Iterable[Mode]) -> Expected | None:
+def expected(own: OwnEngine, texts: list[str], modes: Iterable[Mode]) -> Expected | None:
     """What our encoder gives; None where it fails on a text."""
     in_modes = []
     agreed: list[list[int] | None] = [None] * len(texts)
@@ -214,7 +214,7 @@ class EngineProcesses:
             if child is not None:
                 child.__exit__(*raised)
 
-    def begin(self, files: Files, own: Own, stage: Path) -> None:
+    def begin(self, files: Files, own: OwnEngine, stage: Path) -> None:
         """Has both compare what was written with what our encoder gives."""
         row, model, self.begun = self._row, self._model, True
         for name, child, texts in (
@@ -260,7 +260,7 @@ def verify_written(
             :func:`check_written` and :func:`check_source`.
     """
     model, row = trip.model, trip.format
-    own, checks = Own(model), list[Check]()
+    own, checks = OwnEngine(model), list[Check]()
     if all(loss.grade == "metadata" for loss in losses):
         processes.begin(trip.files, own, staging)
     if source is not None:
@@ -269,7 +269,7 @@ def verify_written(
         if alone is None or alone.pretokenizer is None:
             alone = source.model
         alone = as_run_by(source.format.engine, alone)
-        checks += check_source(source, own if alone is model else Own(alone), tick)
+        checks += check_source(source, own if alone is model else OwnEngine(alone), tick)
     checks += check_written(trip, again, losses, staging, tick, own, processes)
     begin(tick, "proving")
     # The files of both were run above, so the report needs none of them.
@@ -289,7 +289,7 @@ def check_written(
     losses: tuple[Loss, ...],
     stage: Path,
     tick: Callable[[int], None],
-    own: Own,
+    own: OwnEngine,
     processes: EngineProcesses,
 ) -> tuple[Check, ...]:
     """Compares written files with their source, in the target's own engine.
@@ -318,7 +318,7 @@ def check_written(
             added=again.added or (),
         )
     if held is not model:
-        own = Own(held)  # and no process was begun
+        own = OwnEngine(held)  # and no process was begun
     checks = [*_own_engine(row, trip.files, own, again, tick, processes)]
     if row.served and trip.alone:
         why = f"{row.served} serves directories, and this is one file"
@@ -340,7 +340,7 @@ def _few(model: BPEModel) -> list[str]:
 def _own_engine(
     row: Format,
     files: Files,
-    own: Own,
+    own: OwnEngine,
     again: BPEModel,
     tick: Callable[[int], None],
     processes: EngineProcesses,
@@ -378,7 +378,7 @@ def _agreed(
 
 
 def check_source(
-    source: TokenizerSource[BPEModel], own: Own, tick: Callable[[int], None]
+    source: TokenizerSource[BPEModel], own: OwnEngine, tick: Callable[[int], None]
 ) -> tuple[Check, ...]:
     """Compares the source in its own engine with our reading of it, which ``own`` runs.
 
@@ -402,7 +402,7 @@ def check_source(
 
 def _served(
     name: str,
-    own: Own,
+    own: OwnEngine,
     again: BPEModel,
     stage: Path,
     tick: Callable[[int], None],
@@ -422,7 +422,7 @@ def _served(
 
 def _run(
     engine: Engine,
-    own: Own,
+    own: OwnEngine,
     texts: list[str],
     tick: Callable[[int], None],
     again: BPEModel | None = None,
@@ -451,7 +451,7 @@ def _about_added(model: BPEModel, texts: list[str]) -> list[str]:
 
 def _checked(
     engine: Engine,
-    own: Own,
+    own: OwnEngine,
     texts: list[str],
     modes: list[Mode],
     tick: Callable[[int], None],
@@ -555,8 +555,8 @@ def compare_written(
     lost = [loss for loss in losses if loss.grade != "metadata"]
     dropped = tuple(sorted({loss.field for loss in lost}))
     kept, written = _compared(model, again, dropped)
-    one = Side(source, kept, partial(Own, kept))
-    two = Side(target, written, partial(Own, written))
+    one = Side(source, kept, partial(OwnEngine, kept))
+    two = Side(target, written, partial(OwnEngine, written))
     sides = one, two
     notes, against = [*_unstated(model, again)], list[str]()
     scope, proof, ran = _scope(kept, written), None, Tally()

@@ -76,7 +76,7 @@ from .corpus_report import (
 )
 from .opening import side_of
 from .run import Answers, Pair, Sides
-from .sides import Failure, Inside, Mismatch, Mode, Own, Side
+from .sides import Failure, Mismatch, Mode, OwnEngine, ScopeFilter, Side
 
 WORTH_PROCESSES = 1 << 22
 """Bytes on disk from which child processes are worth the second or more that they take to start."""
@@ -578,7 +578,7 @@ class CompareJob:
                     f"{ticket.name.digest[:12]}",
                     where=ticket.ticket.label,
                 )
-        wanted = Inside(self.scope, [each.model for each in opened])
+        wanted = ScopeFilter(self.scope, [each.model for each in opened])
         # Parts are added by the names that were asked about, whatever the files are called here.
         empty = replace(empty_report(sides), a=self.a.name, b=self.b.name)
         return CompareWork(sides.pair(isolate), empty, self.selection, wanted)
@@ -598,7 +598,7 @@ def _by_parts(
     corpus = CutCorpus(files)
     carried = _carried(sides.a), _carried(sides.b)
     a, b = (
-        SideTicket(each.ticket, None if name.engine == Own.name else name.engine, name)
+        SideTicket(each.ticket, None if name.engine == OwnEngine.name else name.engine, name)
         for each, name in zip(carried, sides.names, strict=True)
     )
     run = run_corpus(

@@ -43,7 +43,7 @@ from ..sources import load_source
 from ..tokenizer import Tokenizer
 from .corpus_report import SideName
 from .lock import Lock, as_source, locked, notes_on
-from .sides import Build, Own, Side
+from .sides import Build, OwnEngine, Side
 
 
 def open_source(
@@ -83,8 +83,8 @@ def side_of(
     """
     label, model, row = source.label, source.model, source.format
     if engine is None and model is not None:
-        name = _side_name(source, Own.name, own_version())
-        return Side(source, model, partial(Own, model), name, preset)
+        name = _side_name(source, OwnEngine.name, own_version())
+        return Side(source, model, partial(OwnEngine, model), name, preset)
     notes = [] if engine else [f"{label} runs in {row.engine}: {source.refusal}"]
     engine = engine or row.engine
     if is_address(engine):
@@ -147,7 +147,7 @@ def open_lock(
     """
     model = None if other is None else other.model
     notes = tuple(notes_on(lock, path, model))
-    if shared and other and model and isinstance(other.engine, Own) and lock.is_of(model):
+    if shared and other and model and isinstance(other.engine, OwnEngine) and lock.is_of(model):
         source: TokenizerSource[BPEModel | None]
         source = TokenizerSource(spelled(str(path)), other.source.format, {}, model)
         return Side(source, model, lambda: other.engine, notes=notes)
@@ -232,7 +232,7 @@ def served_otherwise(
 _LIBRARIES = ("tiktoken", "tokenizers", "sentencepiece", "transformers")
 
 
-class _Ours(Own):
+class _TokenizerEngine(OwnEngine):
     """Our encoder for a :class:`.Tokenizer`, of which there are no files for another engine."""
 
     name = "bpe_interop.Tokenizer"
@@ -271,7 +271,7 @@ def _open_source(source: str | Path, preset: str | None) -> Side:
         if model is None:
             raise
         note = f"{opened.label} runs in our encoder: {error.what}"
-        return Side(opened, model, partial(Own, model), notes=(note,))
+        return Side(opened, model, partial(OwnEngine, model), notes=(note,))
     return Side(opened, model, lambda: engine)
 
 
@@ -285,7 +285,7 @@ def _side(
 
 def _open_tokenizer(side: Tokenizer) -> Side:
     model = side.model
-    engine = exact_engine(side.engine, model) if side.engine else _Ours(model)
+    engine = exact_engine(side.engine, model) if side.engine else _TokenizerEngine(model)
     return _side(f"{side!r}", model.origin.format or "huggingface", {}, model, engine)
 
 
@@ -312,7 +312,7 @@ def _open_tokenizers(side: Any) -> Side:
     if same:
         return _side(label, "huggingface", files, model, TokenizersEngine(own))
     note = f"{label} runs in our encoder: a copy of it gives added tokens other ids"
-    return _side(label, "huggingface", files, model, _Ours(model), note)
+    return _side(label, "huggingface", files, model, _TokenizerEngine(model), note)
 
 
 def _open_transformers(side: Any) -> Side:

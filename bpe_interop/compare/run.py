@@ -20,7 +20,7 @@ from .sides import (
     Failure,
     Mismatch,
     Mode,
-    Own,
+    OwnEngine,
     Side,
     decode_all,
     encode_all,
@@ -76,7 +76,7 @@ def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode])
     for mode in modes:
         left: Sequence[Sequence[int] | Failure]
         right: Sequence[Sequence[int] | Failure]
-        if type(a) is Own and type(b) is Own:
+        if type(a) is OwnEngine and type(b) is OwnEngine:
             left, right = encode_to_arrays(a, texts, mode), encode_to_arrays(b, texts, mode)
         else:
             left, right = encode_all(a, texts, mode), encode_all(b, texts, mode)

@@ -47,7 +47,7 @@ _THREADS = 8
 _ALLOWED: Mapping[Special, Allowed] = MappingProxyType({"text": frozenset(), "parse": "all"})
 
 
-class Own(OneByOne):
+class OwnEngine(OneByOne):
     name = "bpe_interop"
     parses_special = True
     applies_template = True
@@ -187,7 +187,7 @@ def encode_all(side: Engine, texts: list[str], mode: Mode) -> list[list[int] | F
         return [encode_one(side, text, mode) for text in texts]
 
 
-def encode_to_arrays(side: Own, texts: list[str], mode: Mode) -> list[array[int] | Failure]:
+def encode_to_arrays(side: OwnEngine, texts: list[str], mode: Mode) -> list[array[int] | Failure]:
     """The same of our encoder, as arrays; none is equal to a list."""
     placed = mode.add_special_tokens
     try:
@@ -282,7 +282,7 @@ def ways_to_name(models: Mapping[str, BPEModel | None]) -> str:
     return " and ".join(ways)
 
 
-class Inside:
+class ScopeFilter:
     """Whether a text is in a scope; counts those that are not.
 
     In the scope ``text`` no added token matches, and engines find those that are not special in

@@ -31,7 +31,7 @@ from .sides import (
     Failure,
     Mismatch,
     Mode,
-    Own,
+    OwnEngine,
     Side,
     as_run_by,
     decode,
@@ -154,7 +154,7 @@ def _proves(
     if against:
         return False
     for side in sides:  # engines take much memory
-        if isinstance(side.engine, Own):
+        if isinstance(side.engine, OwnEngine):
             side.engine.forget()
     same = sides[0].engine is sides[1].engine
     return same or all(_runs_alike(side, notes, against) for side in sides)
@@ -166,7 +166,7 @@ def _runs_alike(side: Side, notes: list[str], against: list[str]) -> bool:
     A proof is about models; a file that its engine refuses, or runs otherwise, is not its model.
     """
     source = side.source
-    if not isinstance(side.engine, Own) or source.model is None or not source.files:
+    if not isinstance(side.engine, OwnEngine) or source.model is None or not source.files:
         return True  # of a lock file there is a model alone
     name, model = source.format.engine, source.model
     if model.added is None:
@@ -181,7 +181,7 @@ def _runs_alike(side: Side, notes: list[str], against: list[str]) -> bool:
         against.append(f"{name} does not run {source.label}: {error.what}")
         return False
     run = as_run_by(name, side.engine.model)
-    own = side.engine if run is side.engine.model else Own(run)
+    own = side.engine if run is side.engine.model else OwnEngine(run)
     tally = ask_both(own, engine, fixed(), [replace(ORDINARY, decodes=False)])
     if tally.mismatch is not None:
         text = show(tally.mismatch.text)
@@ -202,7 +202,7 @@ def _unexplained(mismatch: Mismatch, sides: tuple[Side, Side]) -> str:
             f"the models that were read are equal: {next(filter(None, doubts))}, and by its own "
             "settings it gives other ids; bpe-interop inspect says what is known of it"
         )
-    names = " and ".join(side.engine.name for side in sides if side.engine.name != Own.name)
+    names = " and ".join(side.engine.name for side in sides if side.engine.name != OwnEngine.name)
     for side in sides:
         model = side.source.model
         if model is not None and as_run_by(side.engine.name, model) is not model:
@@ -293,7 +293,7 @@ def _replay(
 ) -> str | None:
     """Runs a witness in the engine of a side's format; a note where it says otherwise."""
     run, source, mode = side.engine, side.source, mismatch.mode
-    if run.name != Own.name:
+    if run.name != OwnEngine.name:
         return f"{run.name} {run.version}"
     if mismatch.decoding is not None or not source.files:
         return None

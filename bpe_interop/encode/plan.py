@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from ..errors import InvalidModelError, PatternError
 from ..kernel import (
-    Normal,
+    KernelNormalizer,
     NormalForm,
     PieceSettings,
     SoughtToken,
@@ -60,7 +60,7 @@ class Plan:
 
     part: TextEncoder | None = None
     later: TextEncoder | None = None
-    normal: Normal | None = None
+    normal: KernelNormalizer | None = None
     why_not: str = ""
 
     def whole(
@@ -79,7 +79,7 @@ class Plan:
         if self.part is None or self.later is None or self.normal is None:
             return None
         found = added.listed(allowed)
-        alone = self.later is self.part and self.normal == Normal()
+        alone = self.later is self.part and self.normal == KernelNormalizer()
         if alone and not any((*found, *template)):
             return self.part
         raw, normalized = (
@@ -193,7 +193,7 @@ def _planned(model: BPEModel, part: TextEncoder | None, later: TextEncoder | Non
     if steps:
         name = type(steps[0]).__name__
         return Plan(part, later, why_not=f"its normalizer ({name}) runs in Python, before that")
-    return Plan(part, later, Normal(form, prefix, escape))
+    return Plan(part, later, KernelNormalizer(form, prefix, escape))
 
 
 @cache

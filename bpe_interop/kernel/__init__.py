@@ -46,16 +46,22 @@ if TYPE_CHECKING:
         used_among,
         without_tokens,
     )
-    from .whole_text import Normal, NormalForm, SoughtToken, encoder_around, normal_form_of
+    from .whole_text import (
+        KernelNormalizer,
+        NormalForm,
+        SoughtToken,
+        encoder_around,
+        normal_form_of,
+    )
     from .writers import pairs_text, ranks_text, vocabulary_text
 
 __all__ = [
     "VARIABLE",
     "ByteDecoder",
     "CanonicalForm",
+    "KernelNormalizer",
     "LazyDict",
     "MergeLearner",
-    "Normal",
     "NormalForm",
     "Numbers",
     "Pairs",
@@ -143,7 +149,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
                 "without_tokens",
             ),
             "whole_text": (
-                "Normal",
+                "KernelNormalizer",
                 "NormalForm",
                 "SoughtToken",
                 "encoder_around",

@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from typing import Literal
 from weakref import ref
 
-from .library import Held, Library, Made, address, answer, library, made, numbers
+from .library import KernelObject, Library, OwnedNumber, address, answer, library, made, numbers
 from .tables import MOST, LazyDict, Numbers, Pairs, Table, as_dict, packed
 
 SYMBOL = 1 << 31
@@ -119,7 +119,9 @@ def form_of_list(
     return None if merges is None else _form(loaded, table, merges, alphabet, known)
 
 
-def merges_over(loaded: Library, table: Table, pairs: Sequence[tuple[bytes, bytes]]) -> Held | None:
+def merges_over(
+    loaded: Library, table: Table, pairs: Sequence[tuple[bytes, bytes]]
+) -> KernelObject | None:
     """A list of pairs in the library; None if a part or a product is not in the table."""
     parts = [*chain.from_iterable(pairs)]
     contents = b"".join(parts)
@@ -129,11 +131,11 @@ def merges_over(loaded: Library, table: Table, pairs: Sequence[tuple[bytes, byte
     held = made(
         loaded.merges_new(table.number, contents, len(contents), address(sizes), len(sizes))
     )
-    return None if held is None else Held(loaded, held)
+    return None if held is None else KernelObject(loaded, held)
 
 
 def _form(
-    loaded: Library, table: Table, merges: Held | None, alphabet: str, known: bool
+    loaded: Library, table: Table, merges: KernelObject | None, alphabet: str, known: bool
 ) -> CanonicalForm | None:
     held = made(
         loaded.canonical_form(
@@ -219,16 +221,16 @@ def _as_form(held: _Found) -> CanonicalForm:
     )
 
 
-class _Found(Held):
+class _Found(KernelObject):
     def __init__(
-        self, loaded: Library, made: Made, table: Table, alphabet: str, *, tied: bool = False
+        self, loaded: Library, made: OwnedNumber, table: Table, alphabet: str, *, tied: bool = False
     ) -> None:
         super().__init__(loaded, made)
         self.table = table
         self.tied = tied
         """Whether priorities may be equal."""
         self.alphabet = alphabet
-        self.listed: tuple[ref[Held], CanonicalForm | Literal[False]] | None = None
+        self.listed: tuple[ref[KernelObject], CanonicalForm | Literal[False]] | None = None
         """The list that was asked about last, and the form that it has, if it is this one."""
         sizes = array("Q", bytes(24))
         answer(loaded.form_sizes(self.number, address(sizes)))

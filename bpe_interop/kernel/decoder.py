@@ -5,14 +5,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 
-from .library import Held, address, answer, library, made
+from .library import KernelObject, address, answer, library, made
 from .tables import MOST
 
 _AHEAD = 16
 """Bytes behind the last one that the kernel writes something into."""
 
 
-class ByteDecoder(Held):
+class ByteDecoder(KernelObject):
     """What each id stands for. Threads may share it."""
 
     def join(self, ids: Sequence[int]) -> memoryview | None:

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from .canonical import found_form, merges_over
-from .library import Held, Library, Made, address, answer, library, made, numbers
+from .library import KernelObject, Library, OwnedNumber, address, answer, library, made, numbers
 from .splitter import TableSplitter
 from .tables import Numbers, Pairs, packed
 
@@ -54,7 +54,7 @@ class _Room:
         low, high = self.ids[-2:]  # when Python ends, a module's constants may be gone
         return high << 32 | low
 
-    def take(self) -> Made:
+    def take(self) -> OwnedNumber:
         """The object that was made, to be held from now on by who asks."""
         taken = self._library.owner(self._number())
         self.ids[_ROOM] = self.ids[_ROOM + 1] = 0
@@ -66,7 +66,7 @@ class _Room:
             self._library.release(number)
 
 
-class TextEncoder(Held):
+class TextEncoder(KernelObject):
     """Texts to ids, without what goes before the pre-tokenizer. Threads may share it.
 
     None stands for what the kernel leaves to Python: a byte or a character without an encoding, a
@@ -75,7 +75,7 @@ class TextEncoder(Held):
 
     __slots__ = ("_encode", "_rooms")
 
-    def __init__(self, loaded: Library, made: Made) -> None:
+    def __init__(self, loaded: Library, made: OwnedNumber) -> None:
         super().__init__(loaded, made)
         self._encode = loaded.encoder_encode
         self._rooms: list[_Room] = []
@@ -107,7 +107,7 @@ class TextEncoder(Held):
         if held is None:
             answer(count)
             return None
-        return _taken(Held(self.library, held), 1)[0]
+        return _taken(KernelObject(self.library, held), 1)[0]
 
     def encode_placed(self, text: str) -> tuple[list[int], list[tuple[int, int]]] | None:
         """The ids, and the characters (start, end) of the text that each stands for; a token that
@@ -119,7 +119,7 @@ class TextEncoder(Held):
         number = made(self.library.encoder_encode_placed(self.number, data, len(data)))
         if number is None:
             return None
-        held = Held(self.library, number)
+        held = KernelObject(self.library, number)
         count = answer(self.library.placed_count(held.number)) or 0
         ids, starts, ends = numbers(count), numbers(count), numbers(count)
         places = (address(ids), address(starts), address(ends))
@@ -190,7 +190,7 @@ class TextEncoder(Held):
                 self.number, data, len(data), address(ends), len(ends), wanted
             )
         )
-        return None if held is None else _taken(Held(self.library, held), len(each))
+        return None if held is None else _taken(KernelObject(self.library, held), len(each))
 
 
 def _listed(ids: array[int] | None) -> list[int] | None:
@@ -209,7 +209,7 @@ def _batches(texts: Sequence[str], most: int) -> Iterator[Sequence[str]]:
         yield texts[first:]
 
 
-def _taken(held: Held, texts: int) -> tuple[array[int], array[int]]:
+def _taken(held: KernelObject, texts: int) -> tuple[array[int], array[int]]:
     """What an object holds: ids, and where those of each of its texts end."""
     count = answer(held.library.ids_count(held.number)) or 0
     ids, ends = numbers(count), array("Q", bytes(8 * texts))
@@ -275,7 +275,7 @@ def encoder_of_form(
 def _encoder(
     loaded: Library,
     splitter: TableSplitter | None,
-    rule: tuple[Held, Held | None, Held | None],
+    rule: tuple[KernelObject, KernelObject | None, KernelObject | None],
     ids: array[int] | None,
     lookup_first: bool,
 ) -> TextEncoder | None:

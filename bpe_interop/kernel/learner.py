@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterable, Mapping
 from itertools import accumulate, pairwise
 
-from .library import Held, address, answer, library, made, numbers
+from .library import KernelObject, address, answer, library, made, numbers
 from .splitter import TableSplitter
 from .tables import MOST
 
@@ -16,7 +16,7 @@ _MOST_OFTEN = 2**64 - 1
 """No pair is that frequent: all counts together, times all bytes, are below it."""
 
 
-class PretokenCounter(Held):
+class PretokenCounter(KernelObject):
     """Distinct pretokens of texts, in the order they first came."""
 
     def add(self, text: bytes) -> int | None:
@@ -46,7 +46,7 @@ class PretokenCounter(Held):
         return dict(zip(texts, often, strict=True))
 
 
-class MergeLearner(Held):
+class MergeLearner(KernelObject):
     """Learns merges from counted pretokens."""
 
     def more(self, limit: int, least: int) -> list[tuple[int, int, int]] | None:

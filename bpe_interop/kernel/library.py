@@ -54,7 +54,7 @@ class Running:
 _OTHER = "it was built from other sources; install bpe-interop again"
 
 
-class Made(Protocol):
+class OwnedNumber(Protocol):
     """What a function of the library gives that makes an object: its number, or a status.
 
     It lets go of the object when it goes itself. ctypes makes it in C, within the call: where an
@@ -68,7 +68,7 @@ class _Declared:
     """Declares functions of a loaded library: those that give a number, those that make an object.
 
     Attributes:
-        owner: what the latter give; see :class:`Made`.
+        owner: what the latter give; see :class:`OwnedNumber`.
         release: lets go of an object.
     """
 
@@ -79,7 +79,7 @@ class _Declared:
         self.release = release = self("object_release", ctypes.c_int64)
 
         class Owner(ctypes.c_int64):
-            """See :class:`Made`."""
+            """See :class:`OwnedNumber`."""
 
             def __del__(self) -> None:
                 if self.value > 0:
@@ -98,11 +98,11 @@ class _Declared:
         called: Callable[..., int] = function
         return called
 
-    def making(self, name: str, *arguments: object) -> Callable[..., Made]:
+    def making(self, name: str, *arguments: object) -> Callable[..., OwnedNumber]:
         """A function that makes an object; raises the same."""
         function = self._named(name)
         function.restype, function.argtypes = self.owner, arguments
-        called: Callable[..., Made] = function
+        called: Callable[..., OwnedNumber] = function
         return called
 
     def _named(self, name: str) -> Any:
@@ -134,7 +134,7 @@ class Library:
             raise OSError(_OTHER)
 
         declared = _Declared(loaded)
-        self.owner: Callable[[int], Made] = declared.owner
+        self.owner: Callable[[int], OwnedNumber] = declared.owner
         self.release = declared.release
         self.sources = declared("kernel_sources", ctypes.c_void_p, ctypes.c_size_t)
         self.panics = declared("kernel_panics")
@@ -348,7 +348,7 @@ def answer(status: int) -> int | None:
     return None
 
 
-def made(result: Made) -> Made | None:
+def made(result: OwnedNumber) -> OwnedNumber | None:
     """What a function has made; None where the work is left to Python.
 
     Raises:
@@ -357,12 +357,12 @@ def made(result: Made) -> Made | None:
     return None if answer(result.value) is None else result
 
 
-class Held:
+class KernelObject:
     """An object of the library's, let go of with this one."""
 
     __slots__ = ("__weakref__", "_made", "library", "number")
 
-    def __init__(self, library: Library, made: Made) -> None:
+    def __init__(self, library: Library, made: OwnedNumber) -> None:
         self.library = library
         self.number = made.value
         self._made = made
@@ -371,7 +371,7 @@ class Held:
         raise TypeError(f"a {type(self).__name__} belongs to its process and is not copied")
 
 
-class Handles:
+class NumberSlots:
     """Where the library writes the numbers of objects that it makes, and other numbers.
 
     It is there before they are, so that an interrupt leaves none behind: it lets go of those that
@@ -388,7 +388,7 @@ class Handles:
         self.values = array("Q", bytes(8 * count))
         self._objects = objects
 
-    def take(self, place: int) -> Made:
+    def take(self, place: int) -> OwnedNumber:
         """An object, to be held from now on by who asks."""
         taken = self.library.owner(self.values[place])
         self.values[place] = 0

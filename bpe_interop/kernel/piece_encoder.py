@@ -9,7 +9,7 @@ from typing import Literal
 
 from .canonical import merges_over
 from .encoder import TextEncoder
-from .library import Held, Library, address, library, made
+from .library import KernelObject, Library, address, library, made
 from .splitter import TableSplitter
 from .tables import Numbers, Pairs, Table, packed
 
@@ -87,7 +87,7 @@ def _rule(
     loaded: Library,
     table: Table,
     rule: Mapping[bytes, int] | Sequence[tuple[bytes, bytes]],
-) -> Held | None:
+) -> KernelObject | None:
     if isinstance(rule, Mapping):
         return rule.table if isinstance(rule, Numbers) else packed(loaded, [*rule], rule.values())
     if isinstance(rule, Pairs) and rule.table is table:

@@ -6,7 +6,7 @@ from array import array
 from dataclasses import dataclass
 from typing import Literal
 
-from .library import Handles, Held, address, answer, library, made, numbers
+from .library import KernelObject, NumberSlots, address, answer, library, made, numbers
 from .tables import LazyDict, Numbers, Pairs, Table
 
 _LITERAL = 4096
@@ -54,13 +54,13 @@ def _ask(
     loaded = library()
     if loaded is None:
         return None
-    answers, literal = Handles(loaded, 7), numbers(_LITERAL)
+    answers, literal = NumberSlots(loaded, 7), numbers(_LITERAL)
     call = getattr(loaded, entry)
     if answer(call(*arguments, address(answers.values), address(literal), _LITERAL)) is None:
         return None
     _, _, *cuts, count = answers.values
     table = Table(loaded, answers.take(0))
-    pairs = Pairs(table, Held(loaded, answers.take(1)))
+    pairs = Pairs(table, KernelObject(loaded, answers.take(1)))
     return table, pairs, table.some(literal[:count]), tuple(cuts)
 
 
@@ -112,11 +112,11 @@ def take_pieces(file: bytes) -> TakenPieces | None:
     loaded = library()
     if loaded is None:
         return None
-    handles = Handles(loaded, 4, objects=3)
+    handles = NumberSlots(loaded, 4, objects=3)
     if answer(loaded.pieces_read(file, len(file), address(handles.values))) is None:
         return None
     spelled, ranked = (Numbers(Table(loaded, handles.take(place))) for place in (0, 1))
-    held = Held(loaded, handles.take(2))
+    held = KernelObject(loaded, handles.take(2))
     sizes = array("Q", bytes(32))
     answer(loaded.pieces_sizes(held.number, address(sizes)))
     count, other_count, typed_count, lacking = sizes

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .library import Held, Library, Made, address, answer, library, made, numbers
+from .library import KernelObject, Library, OwnedNumber, address, answer, library, made, numbers
 
 BEHAVIORS = ("isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous")
 """What is done with matches, by the number that the library knows it by."""
@@ -44,12 +44,12 @@ class SplitTable:
     covers: bool
 
 
-class TableSplitter(Held):
+class TableSplitter(KernelObject):
     """Steps of which each cuts every pretoken of the one before. Threads may share them."""
 
     __slots__ = ("_rooms",)
 
-    def __init__(self, library: Library, made: Made) -> None:
+    def __init__(self, library: Library, made: OwnedNumber) -> None:
         super().__init__(library, made)
         self._rooms: list[tuple[array[int], array[int]]] = []
 

@@ -28,7 +28,7 @@ from operator import lt
 from typing import Any, TypeVar, overload
 
 from ..gc_pause import paused
-from .library import Handles, Held, Library, address, answer, made, numbers
+from .library import KernelObject, Library, NumberSlots, address, answer, made, numbers
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -107,7 +107,7 @@ def as_dict(mapping: Mapping[K, V]) -> Mapping[K, V]:
     return mapping.whole() if isinstance(mapping, LazyDict) else mapping
 
 
-class Table(Held):
+class Table(KernelObject):
     """Distinct tokens that are not empty, in an order, with distinct numbers below 2**32."""
 
     @cached_property
@@ -166,7 +166,7 @@ class Table(Held):
 
     def without(self, places: array[int]) -> Table:
         """The same without the tokens at some places; not all of them."""
-        handles = Handles(self.library, 2)
+        handles = NumberSlots(self.library, 2)
         done = self.library.table_without(
             self.number, 0, address(places), len(places), address(handles.values)
         )
@@ -299,7 +299,7 @@ class Pairs(Sequence[Pair]):
 
     __slots__ = ("__weakref__", "_whole", "merges", "table")
 
-    def __init__(self, table: Table, merges: Held) -> None:
+    def __init__(self, table: Table, merges: KernelObject) -> None:
         self.table = table
         self.merges = merges
         self._whole: tuple[Pair, ...] | None = None
@@ -343,7 +343,7 @@ class Pairs(Sequence[Pair]):
                 return None
             places.append(place)
         loaded = self.merges.library
-        handles = Handles(loaded, 2)
+        handles = NumberSlots(loaded, 2)
         done = loaded.table_without(
             self.table.number,
             self.merges.number,
@@ -353,7 +353,7 @@ class Pairs(Sequence[Pair]):
         )
         if answer(done) is None:
             return None
-        return Pairs(Table(loaded, handles.take(0)), Held(loaded, handles.take(1)))
+        return Pairs(Table(loaded, handles.take(0)), KernelObject(loaded, handles.take(1)))
 
     def __len__(self) -> int:
         return answer(self.merges.library.merges_count(self.merges.number)) or 0

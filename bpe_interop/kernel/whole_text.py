@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 
 from .encoder import TextEncoder
-from .library import Held, address, answer, library, made
+from .library import KernelObject, address, answer, library, made
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class SoughtToken:
         return sum(flag << place for place, flag in enumerate((*flags, *more)))
 
 
-class NormalForm(Held):
+class NormalForm(KernelObject):
     """A Unicode normal form. Threads may share it."""
 
     def keeps(self, text: str) -> bool:
@@ -55,7 +55,7 @@ class NormalForm(Held):
         number = made(self.library.normal_form_write(self.number, data, len(data)))
         if number is None:
             return None
-        held = Held(self.library, number)
+        held = KernelObject(self.library, number)
         room = bytearray(answer(self.library.text_size(held.number)) or 0)
         answer(self.library.text_copy(held.number, address(room), len(room)))
         return room.decode("utf-8")
@@ -78,7 +78,7 @@ def normal_form_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Normal:
+class KernelNormalizer:
     """What the kernel does of a normalizer, with each stretch of text between added tokens.
 
     Attributes:
@@ -94,7 +94,7 @@ class Normal:
 
 def encoder_around(
     encoders: tuple[TextEncoder, TextEncoder],
-    normal: Normal,
+    normal: KernelNormalizer,
     form: NormalForm | None,
     tokens: tuple[Sequence[SoughtToken], Sequence[SoughtToken]],
     words: Sequence[tuple[int, int]],
@@ -111,7 +111,7 @@ def encoder_around(
         template: the ids before those of a text, and after them.
     """
     loaded = encoders[0].library
-    phases: list[Held | None] = []
+    phases: list[KernelObject | None] = []
     for sought in tokens:
         texts = [token.text.encode("utf-8") for token in sought]
         ends = array("Q", accumulate(map(len, texts)))
@@ -129,7 +129,7 @@ def encoder_around(
             )
             if held is None:
                 return None
-        phases.append(None if held is None else Held(loaded, held))
+        phases.append(None if held is None else KernelObject(loaded, held))
     objects = array("q", [each.number if each else 0 for each in (*encoders, form, *phases)])
     prefix = (normal.prefix or "").encode("utf-8")
     flags = normal.escape | (normal.prefix is None) << 2

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 
 from .canonical import found_form
-from .library import Held, Library, Made, address, answer, library, made
+from .library import KernelObject, Library, OwnedNumber, address, answer, library, made
 from .tables import Numbers, Pairs
 
 
@@ -91,10 +91,10 @@ def ranks_text(ranks: Mapping[bytes, int]) -> bytes | None:
     return None if text is None else bytes(text)
 
 
-def _copied(loaded: Library, text_made: Made | None) -> bytearray | None:
+def _copied(loaded: Library, text_made: OwnedNumber | None) -> bytearray | None:
     if text_made is None:
         return None
-    held = Held(loaded, text_made)
+    held = KernelObject(loaded, text_made)
     text = bytearray(answer(loaded.text_size(held.number)) or 0)
     if answer(loaded.text_copy(held.number, address(text), len(text))) is None:
         raise AssertionError("a text has the size that was measured")

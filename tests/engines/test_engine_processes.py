@@ -19,7 +19,7 @@ from bpe_interop.compare.conversion import (
     gives_all,
     without_tokens,
 )
-from bpe_interop.compare.sides import ORDINARY, PARSED, Own
+from bpe_interop.compare.sides import ORDINARY, PARSED, OwnEngine
 from bpe_interop.convert import convert
 from bpe_interop.engines import from_files
 from bpe_interop.errors import CheckFailedError
@@ -37,7 +37,7 @@ def model() -> BPEModel:
 
 
 def _wanted(model: BPEModel) -> Expected:
-    wanted = expected(Own(model), TEXTS, [ORDINARY, PARSED])
+    wanted = expected(OwnEngine(model), TEXTS, [ORDINARY, PARSED])
     assert wanted is not None
     return wanted
 
@@ -70,7 +70,7 @@ def test_every_id_and_every_text_is_compared(model: BPEModel) -> None:
 
 
 def test_what_our_encoder_fails_on_is_not_asked(model: BPEModel) -> None:
-    class Fails(Own):
+    class Fails(OwnEngine):
         def decode(self, ids: Any) -> str:
             raise MemoryError
 

@@ -24,7 +24,7 @@ from bpe_interop.compare.corpus import Corpora
 from bpe_interop.compare.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.compare.opening import open_source, side_of
 from bpe_interop.compare.run import Sides
-from bpe_interop.compare.sides import ORDINARY, PARSED, Build, Own, Side
+from bpe_interop.compare.sides import ORDINARY, PARSED, Build, OwnEngine, Side
 from bpe_interop.corpora import Selection, find_files, select
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
@@ -189,7 +189,7 @@ def test_equal_tokenizers_are_equal_over_corpora(corpora: list[Path]) -> None:
 def test_our_encoder_goes_to_other_processes(corpora: list[Path]) -> None:
     loaded = load_source(TOKENIZERS / "gpt2-tiny" / "tiktoken")
     b, name_b = tiny("gpt2-tiny", "huggingface", "tokenizers")
-    own = side(partial(Own, loaded.model), SideName("a", "bpe_interop", "1"))
+    own = side(partial(OwnEngine, loaded.model), SideName("a", "bpe_interop", "1"))
     sides = Sides(own, side(b, name_b), (PARSED,))
     report = compare_corpora(sides, corpora, processes=1)
     assert (report.counts.differing, report.failures) == (0, ())

@@ -29,7 +29,7 @@ from bpe_interop.compare.opening import open_source, side_of
 from bpe_interop.compare.run import LocalPair, Sides, Tally, ask_both
 from bpe_interop.compare.sentences import summary
 from bpe_interop.compare.shrink import shrink
-from bpe_interop.compare.sides import ORDINARY, PARSED, Inside, Mismatch, Own
+from bpe_interop.compare.sides import ORDINARY, PARSED, Mismatch, OwnEngine, ScopeFilter
 from bpe_interop.compare.stress import around_added, fixed
 from bpe_interop.compare.verdict import matters, report_of
 from bpe_interop.diff import Difference
@@ -498,7 +498,7 @@ def gpt2_tiny() -> tuple[BPEModel, Engine]:
     return loaded.model, from_files("tokenizers", "huggingface", loaded.files)
 
 
-class Altered(Own):
+class Altered(OwnEngine):
     """Our encoder, which takes another byte for the last one of a token."""
 
     name = "altered"
@@ -519,7 +519,7 @@ def test_every_token_is_decoded_alone(gpt2_tiny: tuple[BPEModel, Engine], token:
     model, engine = gpt2_tiny
     assert token in model.vocab.ids
     names = "tokenizers", "bpe_interop"
-    alike = decode_tokens(LocalPair(engine, Own(model), [ORDINARY]), model, model, names)
+    alike = decode_tokens(LocalPair(engine, OwnEngine(model), [ORDINARY]), model, model, names)
     assert (alike.count, alike.odd) == (len(model.vocab.ids), ())
     assert list(alike.notes()) == [
         f"each of {alike.count:,} tokens decodes alone to the same text on both sides"
@@ -537,7 +537,7 @@ def test_every_token_is_decoded_alone(gpt2_tiny: tuple[BPEModel, Engine], token:
 def test_a_token_that_a_side_cannot_decode_is_noted(gpt2_tiny: tuple[BPEModel, Engine]) -> None:
     model, engine = gpt2_tiny
 
-    class Mute(Own):
+    class Mute(OwnEngine):
         name = "mute"
 
         def decode(self, ids: Sequence[int]) -> str:
@@ -570,11 +570,11 @@ def test_what_holds_an_added_token_is_outside_of_the_scope_text() -> None:
     model = load_source(TOKENIZERS / "gpt2-tiny" / "huggingface").model
     added = (AddedToken("Foo", 900, special=False, normalized=True),)
     lower = replace(model, added=added, normalizer=(Lowercase(),))
-    inside = Inside("text", [model, lower])
+    inside = ScopeFilter("text", [model, lower])
     texts = ["a foo", "a fOO", "a Foo", "<|endoftext|>", "a fo o"]
     assert list(inside.of(texts)) == ["a fo o", *(["<|endoftext|>"] if not model.added else [])]
     assert inside.left_out == 4
-    assert all(map(Inside("ordinary", [model, lower]), texts))
+    assert all(map(ScopeFilter("ordinary", [model, lower]), texts))
 
 
 # What a difference matters.

@@ -13,7 +13,7 @@ from conftest import FIXTURES
 from test_structure import MODULES
 
 from bpe_interop.compare.run import ChildPair
-from bpe_interop.compare.sides import ORDINARY, Own
+from bpe_interop.compare.sides import ORDINARY, OwnEngine
 from bpe_interop.engines.child_process import ChildProcess
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import EngineError
@@ -36,7 +36,7 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_side_in_a_child(trace: Path) -> None:
     model = load_source(SOURCE).model
-    pair = ChildPair(partial(Own, model), partial(Own, model), [ORDINARY])
+    pair = ChildPair(partial(OwnEngine, model), partial(OwnEngine, model), [ORDINARY])
     try:
         [answers] = pair.compare(["some text"])
     finally:
@@ -45,7 +45,7 @@ def test_a_side_in_a_child(trace: Path) -> None:
     assert not trace.exists()
 
 
-class Hangs(Own):
+class Hangs(OwnEngine):
     def encode_batch(self, texts: Sequence[str], **_: Any) -> list[list[int]]:
         if "hang" in texts:
             time.sleep(600)
@@ -54,7 +54,7 @@ class Hangs(Own):
 
 def test_a_side_that_gives_no_answer_is_an_outcome() -> None:
     model = load_source(SOURCE).model
-    pair = ChildPair(partial(Own, model), partial(Hangs, model), [ORDINARY], seconds=3)
+    pair = ChildPair(partial(OwnEngine, model), partial(Hangs, model), [ORDINARY], seconds=3)
     try:
         fine, hangs = pair.compare(["fine", "hang"])
     finally:
@@ -68,7 +68,7 @@ def test_an_answer_that_nobody_waited_for_is_none_to_the_next_question(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = load_source(SOURCE).model
-    pair = ChildPair(partial(Own, model), partial(Own, model), [ORDINARY])
+    pair = ChildPair(partial(OwnEngine, model), partial(OwnEngine, model), [ORDINARY])
 
     def interrupt(child: ChildProcess) -> Any:
         raise KeyboardInterrupt

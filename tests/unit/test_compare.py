@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from bpe_interop.compare.run import ask_both, compare_texts
 from bpe_interop.compare.shrink import first_difference, shrink
-from bpe_interop.compare.sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mismatch, Mode, Own
+from bpe_interop.compare.sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mismatch, Mode, OwnEngine
 from bpe_interop.engines import from_files
 from bpe_interop.engines.tiktoken import TiktokenEngine
 from bpe_interop.errors import DecodeError, EngineError, PatternError, UnstatedError
@@ -311,7 +311,7 @@ def test_a_stacked_quantifier_is_shown_on_few_digits(number: str) -> None:
 def test_small_texts_are_smallest_among_all(mode: Mode) -> None:
     """Every shorter text over the same letters is tried in both engines."""
     one, two = (
-        Own(load_source(TOKENIZERS / name / "huggingface").model)
+        OwnEngine(load_source(TOKENIZERS / name / "huggingface").model)
         for name in ("template-tiny", "nfc-tiny")
     )
     tally = ask_both(one, two, ["wholly ordinary words, 1234"], [mode])
@@ -335,10 +335,12 @@ def test_two_of_our_own_sides_fail_and_differ_each_on_its_text() -> None:
         added=(),
     )
     dropping = replace(model, fallback=Fallback("drop"))
-    answers = compare_texts(Own(model), Own(dropping), ["ab", "ac", "", "ba"], [ORDINARY])
+    answers = compare_texts(
+        OwnEngine(model), OwnEngine(dropping), ["ab", "ac", "", "ba"], [ORDINARY]
+    )
     assert [each.compared for each in answers] == [1, 0, 1, 1]
     assert [each.one_failed for each in answers] == [0, 1, 0, 0]
     assert [each.mismatch for each in answers] == [None] * 4
     shifted = replace(model, vocab=Vocab({b"a": 0, b"b": 1, b"ab": 3}))
-    answers = compare_texts(Own(model), Own(shifted), ["ba", "ab"], [ORDINARY])
+    answers = compare_texts(OwnEngine(model), OwnEngine(shifted), ["ba", "ab"], [ORDINARY])
     assert [each.mismatch for each in answers] == [None, Mismatch(ORDINARY, "ab", (2,), (3,))]

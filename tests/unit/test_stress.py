@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bpe_interop.compare.run import ask_both
-from bpe_interop.compare.sides import ORDINARY, PARSED, Own
+from bpe_interop.compare.sides import ORDINARY, PARSED, OwnEngine
 from bpe_interop.compare.stress import (
     SCALARS,
     alone,
@@ -227,7 +227,7 @@ def test_a_change_is_found(name: str, change: Callable[[BPEModel], BPEModel]) ->
     loaded = load_source(TOKENIZERS / name)
     engine = from_files(loaded.format.engine, loaded.format.name, loaded.files, loaded.model)
     modes = [ORDINARY, PARSED] if engine.parses_special else [ORDINARY]
-    changed = ask_both(Own(change(loaded.model)), engine, awkward(loaded.model), modes)
+    changed = ask_both(OwnEngine(change(loaded.model)), engine, awkward(loaded.model), modes)
     assert changed.differing > 0
 
 

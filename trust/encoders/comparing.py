@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from types import FrameType
 
-from bpe_interop.compare.sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own
+from bpe_interop.compare.sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, OwnEngine
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import BpeInteropError, EngineError
 from bpe_interop.formats import Files, by_name
@@ -151,7 +151,7 @@ def compared(format: str, files: Files, found: Found) -> tuple[str, str]:
         if any(format == known and words in said for known, words, _ in KNOWN):
             return "a known exception", ""
         return "only we load it", said
-    ours = Own(model)
+    ours = OwnEngine(model)
     try:
         encoded = _encoded(ours, engine, _texts(model), found)
         _decoded(ours, engine, _sequences(model), found)
@@ -167,7 +167,7 @@ def _read(format: str, files: Files) -> BPEModel | None:
             stated = PRESETS["gpt2"].pretokenizer
             model = replace(model, pretokenizer=stated, normalizer=())
         model = replace(model, added=model.added or ())
-        Own(model).encoder.pretokenize("a")
+        OwnEngine(model).encoder.pretokenize("a")
     except BpeInteropError:
         return None
     return model
@@ -179,7 +179,7 @@ def _texts(model: BPEModel) -> list[str]:
     return [*TEXTS, *(f"a {text}b {text}" for text in own), "".join(own)]
 
 
-def _encoded(ours: Own, engine: Engine, texts: list[str], found: Found) -> int:
+def _encoded(ours: OwnEngine, engine: Engine, texts: list[str], found: Found) -> int:
     """How many texts got the same ids, and these the same text, in some way of asking."""
     equal = 0
     for mode in _modes(ours, engine):
@@ -197,7 +197,7 @@ def _encoded(ours: Own, engine: Engine, texts: list[str], found: Found) -> int:
     return equal
 
 
-def _modes(ours: Own, engine: Engine) -> list[Mode]:
+def _modes(ours: OwnEngine, engine: Engine) -> list[Mode]:
     modes = [ORDINARY]
     if engine.parses_special:
         modes.append(PARSED)
@@ -224,12 +224,12 @@ def _sequences(model: BPEModel) -> Iterator[list[int]]:
         yield rng.choices(ids[:20] + ids[-20:] if size % 2 else ids, k=size)
 
 
-def _decoded(ours: Own, engine: Engine, sequences: Iterator[list[int]], found: Found) -> None:
+def _decoded(ours: OwnEngine, engine: Engine, sequences: Iterator[list[int]], found: Found) -> None:
     for ids in sequences:
         _same_text(ours, engine, ids, found)
 
 
-def _same_text(ours: Own, engine: Engine, ids: list[int], found: Found) -> None:
+def _same_text(ours: OwnEngine, engine: Engine, ids: list[int], found: Found) -> None:
     try:
         text = ours.decode(ids)
     except BpeInteropError:

@@ -91,7 +91,7 @@ class Spellings(Mapping[str, int]):
         return to_chars(content)
 
 
-class Spelled:
+class WrittenVocabulary:
     """A model's vocabulary as a ``tokenizer.json`` spells it.
 
     Attributes:

@@ -17,7 +17,7 @@ from ...witnesses import beside_wide_space, merging_across_dropped
 from ..losses import Decided, Words, merges_words, network_files, one_sentence
 from ..round_trip import RoundTrip
 from .pieces import in_own_terms
-from .vocab import Spelled
+from .vocab import WrittenVocabulary
 from .write import held_tokens, in_oniguruma, oniguruma_steps
 
 
@@ -151,7 +151,7 @@ def _fallback(model: BPEModel) -> Words | None:
 
 def _added(trip: RoundTrip) -> Words | None:
     model = in_own_terms(trip.model) if trip.model.alphabet == "char" else trip.model
-    held, numbers = held_tokens(model.added or ()), Spelled(model).vocab
+    held, numbers = held_tokens(model.added or ()), WrittenVocabulary(model).vocab
     for token in model.added or ():
         first = next(t.text for t in held if t.id == token.id)
         if token not in held:

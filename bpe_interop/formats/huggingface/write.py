@@ -31,7 +31,7 @@ from .normalizers import write_normalizer
 from .pieces import in_own_terms
 from .post_processors import PostProcessor, write_post_processor
 from .pretokenizers import write_pretokenizer
-from .vocab import Spelled
+from .vocab import WrittenVocabulary
 
 Step = TypeVar("Step")
 
@@ -47,7 +47,7 @@ def dump(model: BPEModel) -> dict[str, bytes]:
         cast("Mapping[str, Json]", model.extras.get(key) or {}) for key in ("huggingface", BATCHING)
     )
     added = held_tokens(model.added or ())
-    own = Spelled(model)
+    own = WrittenVocabulary(model)
     stated = {t.text: t.id for t in stated_in_vocab(model, added, own.vocab)}
     names = _names(model, added, own)
     settings = _settings(model, extras, names)
@@ -134,7 +134,7 @@ def _isolated(step: Split) -> Split:
     return Split(step.pattern, "isolated") if covered else step
 
 
-def _names(model: BPEModel, added: Sequence[AddedToken], own: Spelled) -> dict[int, str]:
+def _names(model: BPEModel, added: Sequence[AddedToken], own: WrittenVocabulary) -> dict[int, str]:
     """How the ids that the settings and the post-processor name are spelled."""
     template = model.sequence_template or SequenceTemplate()
     parts = (part for part in (*template.single, *template.pair))
@@ -147,7 +147,7 @@ def _names(model: BPEModel, added: Sequence[AddedToken], own: Spelled) -> dict[i
     return names
 
 
-def _merges(model: BPEModel, own: Spelled) -> bytes | bytearray:
+def _merges(model: BPEModel, own: WrittenVocabulary) -> bytes | bytearray:
     """The merge list: as listed, or each token's one split in rank order (Theorem 4)."""
     pairs = model.merges.pairs if isinstance(model.merges, PairList) else canonical(model).splits
     each = pairs.values() if isinstance(pairs, Mapping) else pairs
@@ -217,7 +217,7 @@ def _added_json(token: AddedToken) -> Json:
 
 
 def _render(
-    document: dict[str, Json], model: BPEModel, own: Spelled, stated: Mapping[str, int]
+    document: dict[str, Json], model: BPEModel, own: WrittenVocabulary, stated: Mapping[str, int]
 ) -> bytes:
     """The document indented, with one vocabulary entry and one merge to a line.
 
@@ -238,7 +238,9 @@ def _render(
     )
 
 
-def _entries(model: BPEModel, own: Spelled, stated: Mapping[str, int]) -> bytes | bytearray:
+def _entries(
+    model: BPEModel, own: WrittenVocabulary, stated: Mapping[str, int]
+) -> bytes | bytearray:
     if own.in_letters:
         ids = model.vocab.ids
         literal = [(content.decode("utf-8"), ids[content]) for content in own.literal]

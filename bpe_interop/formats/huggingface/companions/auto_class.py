@@ -32,7 +32,7 @@ from ....transformers_classes import (
     TRANSFORMERS,
     UNKNOWN,
     WHISPER,
-    Built,
+    BuiltClass,
 )
 from ..decoders import read_decoder
 from ..names import ADDED, MODEL_CONFIG, SPECIAL_MAP
@@ -40,7 +40,7 @@ from ..normalizers import read_normalizer
 from ..post_processors import read_post_processor
 from ..pretokenizers import read_pretokenizer
 from ..vocab import BYTE_TOKENS
-from .files import Companions, Stated, extra_tokens, padding_role, read_roles
+from .files import Companions, StatedRole, extra_tokens, padding_role, read_roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Choice:
     forced: bool = False
 
     @property
-    def built(self) -> Built | None:
+    def built(self) -> BuiltClass | None:
         """What the class builds; None where it runs the file as it is, or is not known."""
         return CLASSES.get(self.name)
 
@@ -206,7 +206,9 @@ def components(
     return read_normalizer(own["normalizer"])[0], read_pretokenizer(own["pre_tokenizer"])[0]
 
 
-def _other_fallback(built: Built, model: Node, cut: Alphabet, vocab: Mapping[str, int]) -> bool:
+def _other_fallback(
+    built: BuiltClass, model: Node, cut: Alphabet, vocab: Mapping[str, int]
+) -> bool:
     """Whether a character without a token becomes something else."""
     if cut == "byte" and all(char in vocab for char in CHAR_TO_BYTE):
         return False
@@ -219,7 +221,7 @@ def _other_fallback(built: Built, model: Node, cut: Alphabet, vocab: Mapping[str
     return unknown and bool(model.get("fuse_unk").value) != built.fuse_unk
 
 
-def _other_template(built: Built, root: Node, config: Node, roles: Mapping[str, int]) -> bool:
+def _other_template(built: BuiltClass, root: Node, config: Node, roles: Mapping[str, int]) -> bool:
     processor = root.get("post_processor")
     if built.template == "kept":
         return False
@@ -316,7 +318,7 @@ def serve(
 
 
 def _before(
-    files_beside: Companions, root: Node, ids: Mapping[str, int], roles: Iterable[Stated]
+    files_beside: Companions, root: Node, ids: Mapping[str, int], roles: Iterable[StatedRole]
 ) -> Iterator[str]:
     """What the lowest transformers does otherwise than the file says, and the newest does not."""
     # ids and roles are those that the newest gives.
@@ -352,14 +354,14 @@ def _before(
         yield f"{by} puts {put} around a text ({said}), whatever tokenizer.json's post-processor is"
 
 
-def served_roles(files_beside: Companions, root: Node, choice: Choice) -> list[Stated]:
+def served_roles(files_beside: Companions, root: Node, choice: Choice) -> list[StatedRole]:
     """The roles as transformers gives them, in the order in which it adds their tokens."""
     stated, refused = read_roles(files_beside, [])
     assumed = choice.built.roles if choice.built else padding_role(root)
     by = choice.name if choice.built else root.file
     for role, text in assumed.items():
         if role not in stated and role not in refused:
-            stated[role] = Stated(role, text, by)
+            stated[role] = StatedRole(role, text, by)
     order = {role: place for place, role in enumerate(ROLES)}
     return sorted(stated.values(), key=lambda each: order.get(each.role, len(order)))
 
@@ -368,7 +370,7 @@ _SIDES = ("lstrip", "rstrip", "single_word")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AskedToken:
     """A token to add, the id that its file states, and the file."""
 
     token: AddedToken
@@ -378,8 +380,8 @@ class Wish:
 def added_as_served(
     listed: Iterable[AddedToken],
     words: Mapping[str, int],
-    wishes: Iterable[Wish],
-    roles: Sequence[Stated],
+    wishes: Iterable[AskedToken],
+    roles: Sequence[StatedRole],
     extra: Iterable[str],
 ) -> tuple[tuple[AddedToken, ...], dict[str, str]]:
     """The added tokens by id, and for each that is new the file that wants it.
@@ -404,7 +406,7 @@ def added_as_served(
         if text not in there:
             there.add(text)
             file = CONFIG if text in extra else by_whom
-            wanted.append(Wish(AddedToken(text, 0), files.get(text, file)))
+            wanted.append(AskedToken(AddedToken(text, 0), files.get(text, file)))
     # A token that is there takes the new one's flags and keeps its id; the ids that the files state
     # are never used.
     _add(tokens, words, [wish.token for wish in wanted if wish.token.text])
@@ -435,7 +437,7 @@ def _add(
         tokens[token.text] = replace(token, id=number, special=special, roles=())
 
 
-def read_wishes(files_beside: Companions, root: Node, special: Container[str]) -> list[Wish]:
+def read_wishes(files_beside: Companions, root: Node, special: Container[str]) -> list[AskedToken]:
     """The tokens that files want to be there, in the order in which they are added.
 
     Raises:
@@ -445,20 +447,20 @@ def read_wishes(files_beside: Companions, root: Node, special: Container[str]) -
     if DECODER in files_beside.config:
         entries = decoder.be(dict) if decoder.given else {}
         return sorted(
-            (Wish(_token(decoder[key], _number(decoder, key)), CONFIG) for key in entries),
+            (AskedToken(_token(decoder[key], _number(decoder, key)), CONFIG) for key in entries),
             key=lambda wish: wish.token.id,
         )
-    wishes: dict[int, Wish] = {}
+    wishes: dict[int, AskedToken] = {}
     for text in files_beside.added.be(dict):
         number = files_beside.added[text].id()
         # added_tokens.json has no flags; what a file names as a special token has them.
         flag = text in special
         token = AddedToken(text, number, special=flag, normalized=not flag)
-        wishes[number] = Wish(token, ADDED)
+        wishes[number] = AskedToken(token, ADDED)
     listed = root.get("added_tokens")
     for entry in listed.items() if listed.given else ():
         token = _token(entry, entry["id"].id())
-        wishes[token.id] = Wish(token, root.file)
+        wishes[token.id] = AskedToken(token, root.file)
     return [wishes[number] for number in sorted(wishes)]
 
 
@@ -480,7 +482,7 @@ def tell_tokens(
     listed: Iterable[AddedToken],
     served: Iterable[AddedToken],
     by: Mapping[str, str],
-    roles: Iterable[Stated],
+    roles: Iterable[StatedRole],
     plain: bool,
 ) -> Iterator[tuple[str, bool]]:
     """What of the added tokens AutoTokenizer has otherwise than ``tokenizer.json``, as sentences.

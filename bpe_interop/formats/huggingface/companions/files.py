@@ -114,7 +114,7 @@ _END = "_token"
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedRole:
     """A role, the text of its token, and the file (or the class) that says so."""
 
     role: str
@@ -124,7 +124,7 @@ class Stated:
 
 def read_roles(
     files_beside: Companions, notes: list[str]
-) -> tuple[dict[str, Stated], frozenset[str]]:
+) -> tuple[dict[str, StatedRole], frozenset[str]]:
     """The roles that transformers would give, and those that a file says to be none (null).
 
     Raises:
@@ -141,7 +141,7 @@ def read_roles(
     for name, text in _own_names(files_beside, unread):
         merged.setdefault(name, text)
     stated = {
-        role: Stated(role, text, SPECIAL_MAP if not unread and role in special else CONFIG)
+        role: StatedRole(role, text, SPECIAL_MAP if not unread and role in special else CONFIG)
         for role, text in merged.items()
         if text
     }

@@ -42,7 +42,7 @@ from .auto_class import (
 )
 from .files import (
     Companions,
-    Stated,
+    StatedRole,
     extra_tokens,
     loader_settings,
     read_chat_templates,
@@ -214,7 +214,7 @@ def _with_tokens(
 def _with_roles(
     model: BPEModel,
     added: Mapping[str, AddedToken],
-    roles: Iterable[Stated],
+    roles: Iterable[StatedRole],
     none: frozenset[str],
     notes: list[str],
 ) -> tuple[AddedToken, ...]:
@@ -238,19 +238,19 @@ def _with_roles(
 
 
 def _assumed(
-    model: BPEModel, beside: Companions, stated: Mapping[str, Stated], none: frozenset[str]
-) -> dict[str, Stated]:
+    model: BPEModel, beside: Companions, stated: Mapping[str, StatedRole], none: frozenset[str]
+) -> dict[str, StatedRole]:
     """The roles that files state, and those that the class of a pair assumes."""
     choice = choose(beside, byte_level=False)
     roles = dict(stated)
     if model.origin.format == "gpt2" and choice.built is not None:
         for role, text in choice.built.roles.items():
             if role not in none:
-                roles.setdefault(role, Stated(role, text, choice.name))
+                roles.setdefault(role, StatedRole(role, text, choice.name))
     return roles
 
 
-def _in_order(roles: Mapping[str, Stated]) -> list[Stated]:
+def _in_order(roles: Mapping[str, StatedRole]) -> list[StatedRole]:
     order = {role: place for place, role in enumerate(ROLES)}
     return sorted(roles.values(), key=lambda each: order.get(each.role, len(order)))
 
