@@ -453,11 +453,12 @@ def _explain_directory(directory: Path, wanted: Format | None) -> NoReturn:
             refuse_lock(path, head)
             if found := recognised(path, head):
                 raise SourceError(found[0], where=str(path), fix=found[1])
-    if len(plausible) == 1:
-        explain(plausible[0], read(plausible[0]), wanted)
     # The cache of the hub: models--ORG--NAME/snapshots/REVISION.
     inner = [*directory.glob("snapshots/*"), *directory.glob("models--*/snapshots/*")]
     inner = inner or [entry for entry in _entries(directory) if entry.is_dir()]
+    # Beside folders, a file that is nothing known is no sign of what was meant.
+    if len(plausible) == 1 and not inner:
+        explain(plausible[0], read(plausible[0]), wanted)
     listed = ", ".join(str(entry.relative_to(directory)) for entry in inner[:8])
     listed += ", ..." if len(inner) > 8 else ""
     raise SourceError(
