@@ -24,10 +24,16 @@ if TYPE_CHECKING:
         ranked_as_listed,
     )
     from .decoder import ByteDecoder, decoder_of
-    from .encoder import TextEncoder, encoder_of_form, encoder_of_list
+    from .encoder import (
+        PieceSettings,
+        TextEncoder,
+        encoder_of_form,
+        encoder_of_list,
+        encoder_of_pieces,
+        spaced,
+    )
     from .learner import MergeLearner, PretokenCounter, counter_of, learner_of
     from .library import VARIABLE, Running, is_aside, running, set_aside
-    from .piece_encoder import PieceSettings, encoder_of_pieces, spaced
     from .readers import read_pair, read_ranks, take_pieces, take_vocabulary
     from .splitter import SplitTable, TableSplitter, splitter_of
     from .tables import (
@@ -121,10 +127,16 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
                 "ranked_as_listed",
             ),
             "decoder": ("ByteDecoder", "decoder_of"),
-            "encoder": ("TextEncoder", "encoder_of_form", "encoder_of_list"),
+            "encoder": (
+                "PieceSettings",
+                "TextEncoder",
+                "encoder_of_form",
+                "encoder_of_list",
+                "encoder_of_pieces",
+                "spaced",
+            ),
             "learner": ("MergeLearner", "PretokenCounter", "counter_of", "learner_of"),
             "library": ("VARIABLE", "Running", "is_aside", "running", "set_aside"),
-            "piece_encoder": ("PieceSettings", "encoder_of_pieces", "spaced"),
             "readers": (
                 "read_pair",
                 "read_ranks",
