@@ -14,7 +14,7 @@ from ..memo import Memo
 from ..merging.canonical import Canonical, canonical
 from ..merging.scores import order_of
 from ..merging.symbols import UserDefined, user_defined
-from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
+from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, PairList, show
 from ..steps import ByteChars, Metaspace, PrefixSpace
 from ..text.normalize import normalize
 from ..theory.added_tokens import overlap, same_in_one_pass
@@ -236,13 +236,19 @@ def _effective(model: BPEModel) -> Fallback:
     names = (ids.get(b"<0x%02X>" % byte, -1) for byte in UTF8_BYTES)
     if fallback.byte_fallback and all(kinds.get(number) == "byte" for number in names):
         fallback = Fallback(byte_fallback=True, after_merging=fallback.after_merging)
-    if fallback.after_merging and fallback.missing != "drop":
+    if fallback.after_merging and fallback.missing != "drop" and not _merges_symbols(model):
         # A missing symbol stays between its neighbours till all is merged: whether it might merge
         # is no matter where no token holds one.
-        parts = chain.from_iterable(canonical(model).splits.values())
-        if all(map(as_dict(ids).__contains__, parts)):
-            return replace(fallback, after_merging=False)
+        return replace(fallback, after_merging=False)
     return fallback
+
+
+def _merges_symbols(model: BPEModel) -> bool:
+    """Whether a symbol that is no token is merged: a list of pairs names tokens only."""
+    if isinstance(model.merges, PairList):
+        return False
+    parts = chain.from_iterable(canonical(model).splits.values())
+    return not all(map(as_dict(model.vocab.ids).__contains__, parts))
 
 
 def compare_added(a: BPEModel, b: BPEModel) -> str:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ..entries import numbered
 from ..errors import EncodeError, InvalidModelError
-from ..kernel import as_dict
+from ..kernel import as_dict, used_among
 from ..memo import Memo
 from ..merging.merger import Merger
 from ..merging.symbols import Symbols, merges_missing, symbols_of, textual
@@ -204,7 +204,7 @@ def refuse_merged_fallback(model: BPEModel, of_bytes: Iterable[int]) -> None:
     unknown, kinds = model.fallback.unknown, model.vocab.kinds
     named = numbered(model.vocab.ids, {*of_bytes, *(() if unknown is None else (unknown,))})
     contents = {token: n for n, token in named.items() if kinds.get(n) != "control"}
-    if contents.keys().isdisjoint(_merged(rule)):
+    if used_among(rule.pairs, contents) == set() or contents.keys().isdisjoint(_merged(rule)):
         return
     for index, pair in enumerate(rule.pairs):
         if not contents.keys().isdisjoint(pair):

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
+from heapq import nsmallest
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from ..diff import Difference
 from ..errors import BpeInteropError, PatternError
 from ..gc_pause import paused
+from ..kernel import as_dict, used_among
 from ..loss import Grade, Loss
-from ..merging.canonical import whole_lookups
+from ..merging.canonical import canonical, whole_lookups
 from ..model import (
     FIELDS,
     LOADING,
@@ -25,6 +27,7 @@ from ..model import (
     AddedToken,
     BPEModel,
     Json,
+    PairList,
     SequenceTemplate,
     all_ids,
     show,
@@ -65,6 +68,9 @@ _STAGES = {**STAGES, "vocab": (*STAGES["vocab"], "lookup")}
 
 _OF_MERGING = frozenset({"core", "lookup", "ids"})
 """The stages of what becomes of a pretoken."""
+
+_FEW = 10
+"""Of so many tokens that one side only builds, texts are tried before a field alone is decided."""
 
 _MOST = 1_000
 """So many texts are run on both sides where no theorem decides."""
@@ -406,13 +412,14 @@ def _open(one: BPEModel, two: BPEModel, asked: Iterable[str]) -> dict[str, Stage
 def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dict[str, Stage]:
     """The fields that change ids or texts when nothing else does, each with its own stage."""
     kept: dict[str, Stage] = {}
-    whole: TwoModels | None = None
+    whole = TwoModels(one, two, most=_MOST)
     for field, joint in open_.items():
-        if field in _MERGING and one.alphabet != two.alphabet:
+        other_symbols = field in _MERGING and one.alphabet != two.alphabet
+        if other_symbols or (field == "vocab" and _merges_lost(one, two)):
             kept[field] = joint
             continue
         try:
-            alone = _alone(one, two, field)
+            alone = _alone(one, two, field, _built_once(whole) if field in _MERGING else ())
         except (BpeInteropError, UnicodeDecodeError):
             # What alone is no tokenizer stays.
             kept[field] = replace(joint, witness=None) if field == "decoder" else joint
@@ -422,7 +429,6 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
         kept[field] = alone
         if field in _MERGING:
             # What shows a field alone may be hidden by another: a token that is now an added one.
-            whole = whole or TwoModels(one, two, most=_MOST)
             texts = (each for each in (alone.witness, joint.witness) if each is not None)
             shown = next(filter(whole.differ_in_scope, texts), None)
             kept[field] = replace(joint if alone.witness is None else alone, witness=shown)
@@ -430,9 +436,28 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
     return kept or dict(open_)
 
 
-def _alone(one: BPEModel, two: BPEModel, field: str) -> Stage:
-    """The worst stage of a model and the same with the field of another."""
+def _merges_lost(one: BPEModel, two: BPEModel) -> bool:
+    """Whether merges are known to name tokens that the other vocabulary lacks: no tokenizer."""
+    lost = as_dict(one.vocab.ids).keys() - as_dict(two.vocab.ids).keys()
+    return isinstance(one.merges, PairList) and bool(used_among(one.merges.pairs, lost))
+
+
+def _built_once(pair: TwoModels) -> Iterator[str]:
+    """A few texts of tokens that one of two models builds, and the other does not."""
+    built = canonical(pair.a).splits.keys() ^ canonical(pair.b).splits.keys()
+    few = nsmallest(_FEW, built, key=lambda token: (len(token), token))
+    return chain.from_iterable(map(pair.texts_of, few))
+
+
+def _alone(one: BPEModel, two: BPEModel, field: str, texts: Iterable[str] = ()) -> Stage:
+    """The worst stage of a model and the same with the field of another.
+
+    ``texts``: one that shows a difference spares the proof.
+    """
     pair = differing_in(field, one, two, most=_MOST)
+    shown = next(filter(pair.differ_in_scope, texts), None)
+    if shown is not None:
+        return Stage(_STAGES[field][0], "refuted", "a text shows it", shown)
     return _worst(_stage(name, pair) for name in _STAGES[field])
 
 

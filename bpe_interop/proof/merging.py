@@ -186,6 +186,8 @@ def _found_first(model: BPEModel) -> set[tuple[str, int]] | None:
 def _other_unused(a: BPEModel, b: BPEModel) -> str:
     """Why UNUSED tokens may not be split alike, if so."""
     ours, theirs = unused(a), unused(b)
+    if not ours and not theirs:
+        return ""
     if ours == theirs:
         one, two = canonical(a).splits, canonical(b).splits
         other = next((token for token in ours if one.get(token) != two.get(token)), None)

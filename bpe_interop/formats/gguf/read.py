@@ -152,7 +152,9 @@ def load(files: Files) -> BPEModel:
     verbatim = tuple(
         (number, shown)
         for number, (text, each) in enumerate(zip(tokens.texts, tokens.types, strict=True))
-        if (shown := _verbatim(text, each, of_bytes)) is not None and number in there
+        if (of_bytes or each != NORMAL or text in BYTE_NAMES)
+        and (shown := _verbatim(text, each, of_bytes)) is not None
+        and number in there
     )
     return (
         replace(model, decoder=(Verbatim(verbatim), *(model.decoder or ()))) if verbatim else model
@@ -196,13 +198,12 @@ def _read_llama(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
     prefixed = keys.flag(PREFIXED, True)
     # llama.cpp looks up every token, whatever its type (llm_tokenizer_spm_session): merging builds
     # special ones too.
-    every = {text.encode(): number for number, text in enumerate(tokens.texts)}
-    table = _ranked(every, scores)
-    reached = built(every, RankTable(table))
-    _no_byte_built(tokens, every, reached)
-    ids |= {content: number for content, number in every.items() if content in reached}
+    table = _ranked(tokens.every, scores)
+    reached = built(tokens.every, RankTable(table))
+    _no_byte_built(tokens, reached)
+    ids |= {content: number for content, number in tokens.every.items() if content in reached}
     return BPEModel(
-        vocab=Vocab(ids, kinds, {number: scores[number] for number in range(len(scores))}),
+        vocab=Vocab(ids, kinds, dict(enumerate(scores))),
         merges=RankTable({content: rank for content, rank in table.items() if content in ids}),
         alphabet="char",
         fallback=bytes_first(added),
@@ -253,21 +254,23 @@ def _pieces(tokens: Tokens, without: str) -> tuple[dict[bytes, int], dict[int, K
 
     ``without``: what becomes of a text that needs a byte token which is not there.
     """
-    ids: dict[bytes, int] = {}
-    kinds: dict[int, Kind] = {}
-    for number, (text, kind) in enumerate(zip(tokens.texts, tokens.types, strict=True)):
-        if kind in FOUND_FIRST or fills_hole(text, kind, number):
-            if text in BYTE_NAMES:
-                tokens.keys.refuse(
-                    f"{TYPES}[{number}]",
-                    f"{show(text)} is marked as a special token; llama.cpp gives its id to the "
-                    "byte all the same, and to the text, which is not held",
-                    fix="give it the type 6 (byte)",
-                )
-            continue
-        ids[text.encode()] = number
+    texts = tokens.texts
+    out = {
+        number: texts[number]
+        for number, kind in enumerate(tokens.types)
+        if kind in FOUND_FIRST or (kind == UNUSED and fills_hole(texts[number], kind, number))
+    }
+    for number, text in out.items():
         if text in BYTE_NAMES:
-            kinds[number] = "byte"
+            tokens.keys.refuse(
+                f"{TYPES}[{number}]",
+                f"{show(text)} is marked as a special token; llama.cpp gives its id to the "
+                "byte all the same, and to the text, which is not held",
+                fix="give it the type 6 (byte)",
+            )
+    ids = {content: number for content, number in tokens.every.items() if number not in out}
+    names = map(str.encode, BYTE_NAMES)
+    kinds: dict[int, Kind] = {ids[name]: "byte" for name in names if name in ids}
     missing = sorted(BYTE_NAMES.difference(tokens.texts))
     if missing:
         tokens.keys.refuse(
@@ -294,12 +297,12 @@ def bytes_first(added: Iterable[AddedToken]) -> Fallback:
     return Fallback("unknown", unknown, fuse=True, byte_fallback=True, after_merging=True)
 
 
-def _no_byte_built(tokens: Tokens, every: Mapping[bytes, int], reached: Collection[bytes]) -> None:
+def _no_byte_built(tokens: Tokens, reached: Collection[bytes]) -> None:
     """Refuses a byte token that merging builds, which no other engine does."""
-    for content in sorted(reached):
-        if content.decode() in BYTE_NAMES:
+    for content in map(str.encode, sorted(BYTE_NAMES)):
+        if content in reached:
             tokens.keys.refuse(
-                f"{TOKENS}[{every[content]}]",
+                f"{TOKENS}[{tokens.every[content]}]",
                 f"merging the characters of {show(content)} builds it, though it stands for a "
                 "byte; llama.cpp does so, and no other engine",
             )
@@ -441,9 +444,9 @@ def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
     roles = {role: tokens.role(role, DEFAULTS[kind].get(role)) for role in ROLES}
     added = tokens.added(roles)
     merges = PairList(_pairs(keys, _SpelledTokens()))
-    every = {text.encode(): number for number, text in enumerate(tokens.texts)}
+    every = tokens.every
     reached = built(every, merges)
-    _no_byte_built(tokens, every, reached)
+    _no_byte_built(tokens, reached)
     ids, kinds = _pieces(tokens, "leaves the byte out, which is not held")
     ids |= {content: every[content] for content in reached}
     for content in lines_of(every.keys() - reached) if row.lines else ():
@@ -523,7 +526,7 @@ def _extras(
     changed: dict[str, Json] = {
         str(number): kind
         for number, (kind, treated) in enumerate(zip(tokens.named, tokens.types, strict=True))
-        if (llama or kind != NORMAL or treated != NORMAL)
+        if (kind != NORMAL or treated != NORMAL or (llama and tokens.texts[number] in BYTE_NAMES))
         and kind != _derived(tokens, number, unknown, llama)
     }
     found_extras: dict[str, Json] = {"keys": held, "types": changed}

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 from typing import Final
 
 from ...errors import UnsupportedError
@@ -174,6 +175,8 @@ class Tokens:
     def __init__(self, keys: Keys) -> None:
         self.keys = keys
         self.texts = _texts(keys)
+        self.every = dict(zip(map(str.encode, self.texts), count()))
+        """All of them, whatever their types, and their ids."""
         listed = keys.array(TYPES, "int32")
         if listed is not None and len(listed) < len(self.texts):
             keys.fail(TYPES, f"{len(listed):,} types for {len(self.texts):,} tokens")
@@ -187,10 +190,10 @@ class Tokens:
         """Refuses tokens that stand for a byte which their text does not name."""
         if BYTE not in self.types:
             return
-        for number, (text, kind) in enumerate(zip(self.texts, self.types, strict=True)):
+        for number, kind in enumerate(self.types):
             # llama.cpp reads a number out of the text from its fourth character on, whatever is
             # there, and fails where it is shorter (llama_vocab::impl::token_to_byte).
-            if kind == BYTE and text not in BYTE_NAMES:
+            if kind == BYTE and (text := self.texts[number]) not in BYTE_NAMES:
                 self.keys.refuse(
                     f"{TYPES}[{number}]",
                     f"the token {show(text)} is marked as a byte, and no byte is spelled so "

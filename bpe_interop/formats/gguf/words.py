@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ...kernel import as_dict
 from ...merging.canonical import whole_lookups
 from ...model import CHATS, AddedToken, BPEModel, show
 from ...text.decoders import verbatim_of
@@ -63,8 +64,8 @@ def words(trip: RoundTrip, decided: Decided) -> Words | None:
 
 def _vocab(trip: RoundTrip, decided: Decided) -> Words | None:
     model, again = trip.model, trip.again
-    ids, there = model.vocab.ids, again.vocab.ids
-    lost = next((t for t in ids if t and there.get(t) != ids[t]), None)
+    ids, there = as_dict(model.vocab.ids), as_dict(again.vocab.ids)
+    lost = next((t for t, number in ids.items() if t and there.get(t) != number), None)
     more = next((token for token in there if token not in ids), None)
     if lost is not None and not decided.refused:
         return (
@@ -118,10 +119,12 @@ def _why_gone(trip: RoundTrip, lost: bytes) -> str:
 
 def _merges(trip: RoundTrip) -> Words:
     model = trip.model
-    unused = [t for t, n in model.vocab.ids.items() if model.vocab.kinds.get(n) == "unused"]
+    kinds = model.vocab.kinds
+    unused = {number for number, kind in kinds.items() if kind == "unused"}
     if unused:
+        first = next(token for token, number in model.vocab.ids.items() if number in unused)
         return (
-            f"{show(unused[0])} is UNUSED: sentencepiece splits it again, llama.cpp gives its id",
+            f"{show(first)} is UNUSED: sentencepiece splits it again, llama.cpp gives its id",
             "texts in which it is merged would have other ids",
         )
     if trip.again.vocab.ids != model.vocab.ids:

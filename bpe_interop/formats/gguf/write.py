@@ -287,7 +287,8 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> TokenListing:
     entries: dict[int, tuple[str, int]] = {}
     taken: set[str] = set()
     symbols = _no_more_than_symbols(model)
-    of_vocab = {number: content for content, number in model.vocab.ids.items()}
+    ids, kinds = as_dict(model.vocab.ids), model.vocab.kinds
+    of_vocab = dict(zip(ids.values(), ids, strict=True))
     for token in model.added or ():
         content = of_vocab.get(token.id)
         own = None if content is None else spelled(model, content)
@@ -299,12 +300,12 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> TokenListing:
         kind = UNKNOWN if unknown else CONTROL
         entries[token.id] = (token.text, kind if token.special else USER_DEFINED)
         taken.add(token.text)
-    for content, number in model.vocab.ids.items():
+    for content, number in ids.items():
         if number in entries:
             continue
-        text = spelled(model, content)
+        text = content.decode("utf-8", "replace") if over_characters else spelled(model, content)
         if text and text not in taken and _NUL not in text:
-            named = "normal" if number in symbols else model.vocab.kinds.get(number, "normal")
+            named = "normal" if number in symbols else kinds.get(number, "normal")
             entries[number] = (text, _KINDS.get(named, NORMAL))
             taken.add(text)
     numbers = {*of_vocab, *(token.id for token in model.added or ())}
