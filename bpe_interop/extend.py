@@ -20,7 +20,7 @@ from .formats.huggingface.companions.files import (
     read_model_config,
     tell_model_config,
 )
-from .formats.huggingface.names import MODEL_CONFIG
+from .formats.names import MODEL_CONFIG
 from .model import (
     BATCHING,
     MAX_ID,

@@ -10,7 +10,7 @@ import click
 from ..convert import Writing, Written, write_checked, written_lines
 from ..errors import FormatError, LossyConversionError, not_utf8
 from ..extend import Surgery, surgery, with_tokens
-from ..formats.huggingface.names import MODEL_CONFIG
+from ..formats.names import MODEL_CONFIG
 from ..gate import describe, renamed
 from ..io.names import spelled
 from ..io.reader import TokenizerSource, read

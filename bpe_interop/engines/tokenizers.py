@@ -89,7 +89,7 @@ def read(files: Files, model: BPEModel | None = None) -> TokenizersEngine:
         EngineMissingError, EngineError: as :func:`engines.from_files`.
     """
     tokenizers = library("tokenizers")
-    from ..formats.huggingface.names import main_file
+    from ..formats.huggingface import main_file
 
     name = main_file(files)
     with guarded("tokenizers", f"on {name}"):

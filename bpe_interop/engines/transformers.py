@@ -20,9 +20,9 @@ from typing import Any
 
 from ..errors import EngineError, FormatError
 from ..formats import Files
+from ..formats.huggingface import main_file
 from ..formats.huggingface.companions.auto_class import Serving, serve
 from ..formats.huggingface.companions.files import read_companions
-from ..formats.huggingface.names import main_file
 from ..formats.huggingface.vocab import take
 from ..io.reader import read as read_file
 from ..model import BPEModel

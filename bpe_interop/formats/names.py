@@ -112,15 +112,22 @@ class FileNames:
         )
 
 
+MAIN: Final = "tokenizer.json"
+SPECIAL_MAP: Final = "special_tokens_map.json"
+ADDED: Final = "added_tokens.json"
+MODEL_CONFIG: Final = "config.json"
+GENERATION: Final = "generation_config.json"
+CHAT_TEMPLATE: Final = "chat_template.jinja"
+CHAT_TEMPLATES: Final = "additional_chat_templates/"
+"""The folder of further chat templates, ``NAME.jinja`` each."""
+
+OTHERS: Final = "bpe_interop.json"
+"""Settings of other formats that change no id; no engine reads it."""
+
 BESIDE = (
-    CONFIG,
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "config.json",
-    "generation_config.json",
-    "chat_template.jinja",
-    "additional_chat_templates/*.jinja",
-    "bpe_interop.json",
+    *(CONFIG, SPECIAL_MAP, ADDED, MODEL_CONFIG, GENERATION, CHAT_TEMPLATE),
+    f"{CHAT_TEMPLATES}*.jinja",
+    OTHERS,
 )
 """What lies beside a ``tokenizer.json``, and in a model's directory beside any other format."""
 
@@ -149,9 +156,9 @@ TABLE: Mapping[str, FileNames] = MappingProxyType(
         "huggingface": FileNames(
             common=(".json",),
             alone=".json",
-            first="tokenizer.json",
-            beside=(SideFiles("tokenizer.json", BESIDE),),
-            hub=("tokenizer.json", *BESIDE),
+            first=MAIN,
+            beside=(SideFiles(MAIN, BESIDE),),
+            hub=(MAIN, *BESIDE),
         ),
         "sentencepiece": FileNames(
             endings=(".model",),

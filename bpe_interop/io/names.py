@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from ..formats import file_names
-from ..formats.names import BESIDE
+from ..formats.names import BESIDE, OTHERS
 
 
 def spelled(name: str) -> str:
@@ -62,7 +62,7 @@ def never_alone() -> frozenset[str]:
 
 def model_files() -> tuple[str, ...]:
     """Names, and patterns of names, of what lies in a model's directory beside any format."""
-    return tuple(name for name in BESIDE if name != "bpe_interop.json")
+    return tuple(name for name in BESIDE if name != OTHERS)
 
 
 def is_later_part(name: str) -> bool:

@@ -28,12 +28,17 @@ import re
 
 from ...model import FIELDS
 from .. import Files, Format, when_called
-from ..names import TABLE
-from .names import main_file
+from ..names import BESIDE, MAIN, TABLE
 
 __all__ = ["FORMAT", "sniff"]
 
 _MODEL = re.compile(rb'"model"\s*:\s*[^\s\d]')
+
+
+def main_file(files: Files) -> str:
+    """The name of the ``tokenizer.json`` among the files, which may be called otherwise."""
+    named = [name for name in files if name.endswith(".json") and name not in BESIDE]
+    return MAIN if MAIN in files or len(named) != 1 else named[0]
 
 
 def sniff(files: Files) -> bool:

@@ -23,9 +23,10 @@ from ...steps import ByteChars, NormalizerStep, PreTokenizerStep
 from ...strict_json import Node, parse
 from ...text.added_tokens import vanishing
 from ...text.normalize import normalize
+from ..names import MAIN
+from . import main_file
 from .companions.tokenizer_json import read_beside
 from .decoders import read_decoder
-from .names import MAIN, main_file
 from .normalizers import read_normalizer
 from .post_processors import read_post_processor
 from .pretokenizers import check_mapped, read_pretokenizer

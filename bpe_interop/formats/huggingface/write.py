@@ -23,10 +23,10 @@ from ...text.decoders import verbatim_of
 from ...text.patterns import parse, translate
 from ...theory.automata import uncovered
 from ...theory.cuts import preferred_in
+from ..names import MAIN
 from .companions.tokenizer_json import write_beside
 from .component import byte_level_json
 from .decoders import write_decoder
-from .names import MAIN
 from .normalizers import write_normalizer
 from .pieces import in_own_terms
 from .post_processors import PostProcessor, write_post_processor

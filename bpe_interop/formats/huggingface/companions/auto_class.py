@@ -34,8 +34,8 @@ from ....transformers_classes import (
     WHISPER,
     BuiltClass,
 )
+from ...names import ADDED, MODEL_CONFIG, SPECIAL_MAP
 from ..decoders import read_decoder
-from ..names import ADDED, MODEL_CONFIG, SPECIAL_MAP
 from ..normalizers import read_normalizer
 from ..post_processors import read_post_processor
 from ..pretokenizers import read_pretokenizer

@@ -15,13 +15,13 @@ from ....model import AddedToken, Json, show
 from ....strict_json import Node, parse
 from ....tokenizer_config import CONFIG, DECODER, EXTRA, EXTRA_LIST, LOCKED, ROLES, travels
 from ....transformers_classes import TRANSFORMERS
-from ..names import (
+from ...names import (
     ADDED,
+    BESIDE,
     CHAT_TEMPLATE,
     CHAT_TEMPLATES,
     GENERATION,
     MODEL_CONFIG,
-    NAMES,
     OTHERS,
     SPECIAL_MAP,
 )
@@ -48,7 +48,7 @@ def read_companions(files: Mapping[str, bytes]) -> Companions:
     Raises:
         FormatError: one of them is too large, is malformed, or is no object.
     """
-    for name in (*NAMES, *(name for name in files if name.startswith(CHAT_TEMPLATES))):
+    for name in (*BESIDE, *(name for name in files if name.startswith(CHAT_TEMPLATES))):
         if len(files.get(name, b"")) > MAX_BESIDE:
             raise FormatError(
                 f"larger than {MAX_BESIDE:,} bytes", where=name, fix="get it again, or leave it out"

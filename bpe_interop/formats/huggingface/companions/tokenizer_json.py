@@ -27,8 +27,7 @@ from ....model import (
 from ....strict_json import Node
 from ....tokenizer_config import CONFIG, DECODER, EXTRA_NAMES, KEYS, ROLES
 from ....transformers_classes import CLASSES, DEFAULT, LOADED_ALIKE, LOWEST, MEASURED, TRANSFORMERS
-from ...names import KEPT_BESIDE
-from ..names import ADDED, GENERATION, MODEL_CONFIG, OTHERS, SPECIAL_MAP
+from ...names import ADDED, GENERATION, KEPT_BESIDE, MODEL_CONFIG, OTHERS, SPECIAL_MAP
 from ..post_processors import read_post_processor
 from .auto_class import (
     Serving,
