@@ -32,21 +32,24 @@ CLOSED = 141
 _SYSTEM = "check the path, your permission to write there, and the free space"
 
 
-COMMANDS = (
-    "formats",
-    "inspect",
-    "convert",
-    "verify",
-    "verify-shards",
-    "encode",
-    "decode",
-    "fingerprint",
-    "lock",
-    "train",
-    "extend",
-    "view",
-)
-"""Each is a module here, with a function of its name and ``_command``; ``-`` is ``_`` there."""
+COMMANDS = {
+    "formats": "Show what each format can hold, and its engine.",
+    "inspect": "Show what SRC holds, and what is unusual in it.",
+    "convert": "Convert SRC to DST, and check the result.",
+    "verify": "Decide whether A and B are equal, and run both on texts.",
+    "verify-shards": "Check what encode --corpus wrote.",
+    "encode": "Print the ids of TEXT, its tokens, or how they were merged.",
+    "decode": "Print the text of IDS.",
+    "fingerprint": "Print sha256 hashes of what SRC does, whatever its format.",
+    "lock": "Freeze what SRC does, to verify others against it.",
+    "train": "Learn a tokenizer from FILES, and write it.",
+    "extend": "Add tokens, and say how many rows a network needs.",
+    "view": "Show a text as coloured tokens on a page.",
+}
+"""Each is a module here, with a function of its name and ``_command``; ``-`` is ``_`` there.
+
+Each with its first sentence, for which no module need be imported.
+"""
 
 
 class _Commands(click.Group):
@@ -65,6 +68,11 @@ class _Commands(click.Group):
         module = importlib.import_module(f".{name}", __name__)
         command: click.Command = getattr(module, f"{name}_command")
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click does, which imports all of them for their first sentences."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -60,6 +60,11 @@ def examples() -> list[str]:
     return [line for name in COMMANDS for line in explained(name).examples]
 
 
+def test_the_list_of_commands_has_their_own_first_sentences() -> None:
+    """It is shown without importing them."""
+    assert {name: each.get_short_help_str(100) for name, each in commands().items()} == COMMANDS
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_ends_with_examples_and_exit_codes(command: Command, name: str) -> None:
     done = command(name, "--help")
