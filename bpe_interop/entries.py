@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import filterfalse
 
-from .kernel import as_dict, differing, tokens_by_id, tokens_by_place, without_tokens
+from .kernel.tables import as_dict, differing, tokens_by_id, tokens_by_place, without_tokens
 
 
 @dataclass(frozen=True, slots=True)

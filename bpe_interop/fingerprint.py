@@ -22,7 +22,7 @@ from dataclasses import fields, is_dataclass, replace
 from .entries import numbered
 from .errors import PatternError
 from .gc_pause import paused
-from .kernel import as_dict
+from .kernel.tables import as_dict
 from .merging.canonical import canonical, whole_lookups
 from .merging.symbols import textual
 from .model import AddedToken, Affixes, BPEModel, Json, checked_model

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias, Union
 from unicodedata import category, is_normalized
 
 from .errors import InvalidModelError
-from .kernel import are_checked, as_dict, is_checked
+from .kernel.tables import are_checked, as_dict, is_checked
 from .memo import Memo
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
 

@@ -9,7 +9,7 @@ from operator import index
 from typing import TYPE_CHECKING, Literal
 
 from .errors import DecodeError, OutOfRangeError, PatternError, UnstatedError
-from .kernel import as_dict
+from .kernel.tables import as_dict
 from .loss import Loss
 from .model import (
     MAX_ID,

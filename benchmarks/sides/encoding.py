@@ -88,7 +88,7 @@ def short(sides: str, corpus: str, source: str, preset: str, share: str = "1") -
 
 def splitting(sides: str, corpus: str, source: str, preset: str) -> Inside:
     """Where the pretokens of texts lie, in bytes; ``regex`` finds them in characters."""
-    from bpe_interop.kernel import splitter_of
+    from bpe_interop.kernel.splitter import splitter_of
     from bpe_interop.theory.split_tables import split_tables
 
     texts, steps = read(corpus), tokenizer(source, preset).model.pretokenizer

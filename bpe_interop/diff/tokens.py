@@ -9,7 +9,7 @@ from operator import eq
 from typing import TypeAlias
 
 from ..entries import Entries, compare_entries, without
-from ..kernel import as_dict
+from ..kernel.tables import as_dict
 from ..memo import Memo
 from ..merging.canonical import Canonical, canonical
 from ..merging.scores import order_of

@@ -13,7 +13,8 @@ from itertools import chain
 from typing import TypeAlias, TypeVar
 
 from ..errors import EncodeError, UnstatedError
-from ..kernel import TextEncoder, is_aside
+from ..kernel import is_aside
+from ..kernel.encoder import TextEncoder
 from ..model import BPEModel, TemplatePart, TemplateText, checked_model
 from ..steps import DecoderStep
 from ..text.added_tokens import AddedMatcher, Allowed

@@ -17,7 +17,8 @@ from typing import Literal, TypeAlias, TypeVar, Union
 
 from ..entries import numbered
 from ..errors import DecodeError
-from ..kernel import ByteDecoder, decoder_of, is_aside
+from ..kernel import is_aside
+from ..kernel.decoder import ByteDecoder, decoder_of
 from ..model import AddedToken, BPEModel, show
 from ..steps import (
     ByteTokens,

@@ -14,22 +14,22 @@ from functools import cache
 from typing import Any, cast
 
 from ..errors import InvalidModelError, PatternError
-from ..kernel import (
-    KernelNormalizer,
-    NormalForm,
+from ..kernel import is_aside, running
+from ..kernel.encoder import (
     PieceSettings,
-    SoughtToken,
-    TableSplitter,
     TextEncoder,
-    encoder_around,
     encoder_of_form,
     encoder_of_list,
     encoder_of_pieces,
-    is_aside,
-    normal_form_of,
-    running,
     spaced,
-    splitter_of,
+)
+from ..kernel.splitter import TableSplitter, splitter_of
+from ..kernel.whole_text import (
+    KernelNormalizer,
+    NormalForm,
+    SoughtToken,
+    encoder_around,
+    normal_form_of,
 )
 from ..memo import Memo
 from ..merging.canonical import canonical

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ..entries import numbered
 from ..errors import EncodeError, InvalidModelError
-from ..kernel import as_dict, used_among
+from ..kernel.tables import as_dict, used_among
 from ..memo import Memo
 from ..merging.merger import Merger
 from ..merging.symbols import Symbols, merges_missing, symbols_of, textual

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from ..diff import Difference
 from ..errors import BpeInteropError, PatternError
 from ..gc_pause import paused
-from ..kernel import as_dict, used_among
+from ..kernel.tables import as_dict, used_among
 from ..loss import Grade, Loss
 from ..merging.canonical import canonical, whole_lookups
 from ..model import (

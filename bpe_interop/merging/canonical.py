@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from ..gc_pause import paused
-from ..kernel import form_of_list, form_of_ranks
+from ..kernel.canonical import form_of_list, form_of_ranks
 from ..memo import Memo
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, RankTable
 from .merger import Merger, Priority

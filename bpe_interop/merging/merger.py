@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from math import inf
 from typing import Any, TypeAlias, Union
 
-from ..kernel import as_dict
+from ..kernel.tables import as_dict
 from ..memo import Memo
 from ..model import MAX_ID, Affixes, MergeRule, PairList, RankTable
 from .symbols import NO_AFFIXES

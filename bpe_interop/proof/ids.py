@@ -7,7 +7,7 @@ from itertools import chain
 
 from ..entries import compare_entries, numbered, without
 from ..errors import EncodeError
-from ..kernel import as_dict
+from ..kernel.tables import as_dict
 from ..memo import Memo
 from ..merging.canonical import canonical, whole_lookups
 from ..merging.symbols import user_defined

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import Literal, TypeAlias
 
-from ..kernel import CanonicalForm, listed_as_ranked, ranked_as_listed
+from ..kernel.canonical import CanonicalForm, listed_as_ranked, ranked_as_listed
 from ..memo import Memo
 from ..merging.canonical import Canonical, canonical, canonical_of, with_splits
 from ..merging.symbols import NO_AFFIXES, merges_missing, spellings, symbols_of, textual

@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, chain, pairwise, product
 
-from ..kernel import as_dict
+from ..kernel.tables import as_dict
 from ..memo import Memo
 from ..merging.canonical import canonical
 from ..merging.merger import Merger, Priority

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from math import inf
 
-from ..kernel import as_dict
+from ..kernel.tables import as_dict
 from ..merging.canonical import Canonical
 from ..merging.merger import Priority
 

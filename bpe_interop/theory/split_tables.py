@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ..errors import PatternError
-from ..kernel import SplitTable
+from ..kernel.splitter import SplitTable
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.charsets import code_points
 from ..text.regex_syntax import matches_empty

@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-from ..kernel import learner_of
+from ..kernel.learner import learner_of
 
 BYTES = 256
 """The ids that are not learned: each byte's is its number."""

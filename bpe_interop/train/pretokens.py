@@ -21,7 +21,9 @@ from ..corpora import (
     refuse_json,
 )
 from ..errors import EngineError, PatternError, SourceError, not_utf8
-from ..kernel import VARIABLE, PretokenCounter, counter_of, splitter_of
+from ..kernel import VARIABLE
+from ..kernel.learner import PretokenCounter, counter_of
+from ..kernel.splitter import splitter_of
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.normalize import repair
 from ..text.patterns import parse

@@ -10,7 +10,8 @@ import regex
 from tokenizers import Regex, pre_tokenizers
 
 from bpe_interop.errors import PatternError
-from bpe_interop.kernel import running, splitter_of
+from bpe_interop.kernel import running
+from bpe_interop.kernel.splitter import splitter_of
 from bpe_interop.steps import Dialect, Pattern, Split
 from bpe_interop.text.matcher import Matcher, python_source
 from bpe_interop.text.patterns import as_run, emit, parse, translate

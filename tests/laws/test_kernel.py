@@ -23,20 +23,16 @@ from conftest import Data
 from bpe_interop.errors import EngineError, FormatError
 from bpe_interop.formats import by_name
 from bpe_interop.formats.tiktoken.ranks import read_ranks
-from bpe_interop.kernel import (
-    Numbers,
-    Pairs,
+from bpe_interop.kernel import library, readers, running, set_aside
+from bpe_interop.kernel.canonical import (
+    Splits,
     form_of_list,
     form_of_ranks,
-    library,
     listed_as_ranked,
     ranked_as_listed,
-    readers,
-    running,
-    set_aside,
-    take_pieces,
 )
-from bpe_interop.kernel.canonical import Splits
+from bpe_interop.kernel.readers import take_pieces
+from bpe_interop.kernel.tables import Numbers, Pairs
 from bpe_interop.merging.canonical import canonical, canonical_of
 from bpe_interop.model import PairList, RankTable
 from bpe_interop.text.bytechars import to_chars

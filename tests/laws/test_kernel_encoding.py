@@ -25,15 +25,9 @@ from bpe_interop.encode.plan import plan_of
 from bpe_interop.engines import from_model
 from bpe_interop.errors import DecodeError, DisallowedSpecialError, EncodeError, PatternError
 from bpe_interop.formats import by_name
-from bpe_interop.kernel import (
-    SplitTable,
-    TextEncoder,
-    library,
-    running,
-    set_aside,
-    splitter_of,
-)
-from bpe_interop.kernel.encoder import COUNT, SharedIntegers
+from bpe_interop.kernel import library, running, set_aside
+from bpe_interop.kernel.encoder import COUNT, SharedIntegers, TextEncoder
+from bpe_interop.kernel.splitter import SplitTable, splitter_of
 from bpe_interop.model import (
     AddedToken,
     Affixes,

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from bpe_interop.kernel import MergeLearner, PretokenCounter, running, set_aside
+from bpe_interop.kernel import running, set_aside
+from bpe_interop.kernel.learner import MergeLearner, PretokenCounter
 from bpe_interop.train import learn
 from bpe_interop.train.learner import Learner, learned
 from bpe_interop.train.pretokens import Pretokens, count, native_counter

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bpe_interop.errors import BpeInteropError
-from bpe_interop.kernel import LazyDict, Numbers, set_aside
+from bpe_interop.kernel import set_aside
+from bpe_interop.kernel.tables import LazyDict, Numbers
 from bpe_interop.merging.canonical import Canonical
 from bpe_interop.model import FIELDS, BPEModel, PairList, RankTable, Vocab
 

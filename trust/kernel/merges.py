@@ -7,7 +7,7 @@ from base64 import b64encode
 
 from bpe_interop.entries import compare_entries, numbered, without
 from bpe_interop.formats.tiktoken.ranks import read_ranks
-from bpe_interop.kernel import Numbers
+from bpe_interop.kernel.tables import Numbers
 from bpe_interop.merging.canonical import canonical_of
 from bpe_interop.model import Alphabet, MergeRule, PairList, RankTable
 

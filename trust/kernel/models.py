@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from bpe_interop.diff import diff
 from bpe_interop.errors import BpeInteropError
 from bpe_interop.formats import by_name
-from bpe_interop.kernel import Numbers
+from bpe_interop.kernel.tables import Numbers
 from bpe_interop.model import BPEModel
 from bpe_interop.presets import PRESETS, fill
 from bpe_interop.proof.prove import prove

@@ -16,7 +16,8 @@ from typing import Literal
 from bpe_interop.encode import Encoder
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
-from bpe_interop.kernel import LazyDict, is_aside
+from bpe_interop.kernel import is_aside
+from bpe_interop.kernel.tables import LazyDict
 from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import AddedToken, BPEModel, Fallback, PairList, RankTable
 from bpe_interop.steps import (

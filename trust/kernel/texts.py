@@ -17,7 +17,8 @@ from typing import get_args
 
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, PatternError
-from bpe_interop.kernel import is_aside, splitter_of
+from bpe_interop.kernel import is_aside
+from bpe_interop.kernel.splitter import splitter_of
 from bpe_interop.model import AddedToken, BPEModel, RankTable, Vocab
 from bpe_interop.steps import (
     Behavior,

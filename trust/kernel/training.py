@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from bpe_interop.kernel import is_aside, learner_of
+from bpe_interop.kernel import is_aside
+from bpe_interop.kernel.learner import learner_of
 from bpe_interop.text.normalize import repair
 from bpe_interop.train.learner import learned
 from bpe_interop.train.pretokens import count, native_counter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ...kernel import as_dict
+from ...kernel.tables import as_dict
 from ...merging.canonical import whole_lookups
 from ...model import CHATS, AddedToken, BPEModel, show
 from ...text.decoders import verbatim_of

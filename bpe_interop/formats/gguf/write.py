@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from ...kernel import as_dict
+from ...kernel.tables import as_dict
 from ...merging.canonical import canonical
 from ...model import BPEModel, PairList
 from ...steps import Metaspace, Prepend, SentencePieceText

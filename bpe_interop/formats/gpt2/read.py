@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from ...errors import FormatError, not_utf8
-from ...kernel import read_pair
+from ...kernel.readers import read_pair
 from ...model import BPEModel, Fallback, Kind, Origin, PairList, Vocab, show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse

@@ -14,7 +14,8 @@ from typing import NoReturn, TypeAlias, cast
 
 from ...entries import numbered
 from ...errors import FormatError
-from ...kernel import table_without, take_vocabulary, used_among
+from ...kernel.readers import take_vocabulary
+from ...kernel.tables import table_without, used_among
 from ...model import (
     AddedToken,
     Affixes,

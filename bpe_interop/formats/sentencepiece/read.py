@@ -9,7 +9,8 @@ from math import copysign, isfinite
 from typing import Any, NoReturn
 
 from ...errors import ONLY_BPE, FormatError, InvalidModelError, UnsupportedError
-from ...kernel import is_checked, take_pieces
+from ...kernel.readers import take_pieces
+from ...kernel.tables import is_checked
 from ...merging.scores import both_zeros, order_of
 from ...model import (
     AddedToken,

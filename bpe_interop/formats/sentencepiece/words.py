@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...errors import BpeInteropError
-from ...kernel import as_dict
+from ...kernel.tables import as_dict
 from ...merging.canonical import whole_lookups
 from ...model import AddedToken, BPEModel, show
 from ...steps import JoinPieces

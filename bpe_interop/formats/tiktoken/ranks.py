@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from ...errors import FormatError
-from ...kernel import in_order
-from ...kernel import read_ranks as read_in_kernel
+from ...kernel.readers import read_ranks as read_in_kernel
+from ...kernel.tables import in_order
 from ...model import BPEModel, show
 
 MAX_RANK = 2**32 - 2
@@ -88,7 +88,7 @@ def written_tokens(model: BPEModel) -> Mapping[bytes, int]:
 
 def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
     """The lines of a rank file in the order given."""
-    from ...kernel import ranks_text
+    from ...kernel.writers import ranks_text
 
     native = ranks_text(ranks)
     if native is not None:
