@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -20,11 +21,10 @@ from bpe_interop.engines.rows import ROWS
 from bpe_interop.formats import all_formats
 from bpe_interop.kernel import running
 
-pytestmark = pytest.mark.xdist_group("structure")
-
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "bpe_interop"
 MODULES = sorted(PACKAGE.rglob("*.py"))
+KERNEL = sorted((PACKAGE / "kernel").glob("*.py"))
 
 When: TypeAlias = Literal["now", "later", "never"]
 
@@ -110,16 +110,38 @@ def room_of(module: str) -> str:
     return module.split(".")[0]
 
 
-@cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
 
-@pytest.fixture(autouse=True, scope="module")
-def trees_are_dropped() -> Iterator[None]:
-    """All trees take 200 MB, so one worker parses, and lets them go."""
-    yield
-    tree_of.cache_clear()
+@dataclass(frozen=True)
+class Facts:
+    """What the laws ask of a file of the package. The trees of all files would take 200 MB."""
+
+    imports: tuple[tuple[str, When], ...]
+    """What it imports (``.text.split`` is inside the package) and when."""
+    classes: tuple[str, ...]
+    calls: tuple[tuple[str, int], ...]
+    """What it calls, as it is written, and in which line."""
+    compared: frozenset[str]
+    undocumented: tuple[str, ...]
+
+
+@cache
+def facts(path: Path) -> Facts:
+    tree = tree_of(path)
+    nodes = [*ast.walk(tree)]
+    return Facts(
+        tuple(_imports(path, tree)),
+        tuple(node.name for node in nodes if isinstance(node, ast.ClassDef)),
+        tuple((ast.unparse(n.func), n.lineno) for n in nodes if isinstance(n, ast.Call)),
+        frozenset(compared(tree)),
+        tuple(undocumented(tree)),
+    )
+
+
+def imports(path: Path) -> tuple[tuple[str, When], ...]:
+    return facts(path).imports
 
 
 def inside(tree: ast.Module, kind: Callable[[ast.AST], bool]) -> set[ast.AST]:
@@ -133,12 +155,6 @@ def is_function(node: ast.AST) -> bool:
 
 def is_for_types(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-
-
-@cache
-def imports(path: Path) -> tuple[tuple[str, When], ...]:
-    """What a file imports (``.text.split`` is inside the package) and when."""
-    return tuple(_imports(path, tree_of(path)))
 
 
 def _imports(path: Path, tree: ast.Module) -> Iterator[tuple[str, When]]:
@@ -273,9 +289,8 @@ def test_what_is_imported_from_behind_is_seen(source: str, folder: str, later: s
 def test_a_class_name_stands_in_one_module() -> None:
     homes: dict[str, set[str]] = {}
     for path in MODULES:
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.ClassDef):
-                homes.setdefault(node.name, set()).add(name_of(path))
+        for name in facts(path).classes:
+            homes.setdefault(name, set()).add(name_of(path))
     assert {name: at for name, at in homes.items() if len(at) > 1} == {}
 
 
@@ -345,14 +360,14 @@ def test_what_a_format_or_an_engine_does_is_asked_of_its_row() -> None:
     """No room compares with the name of one: another that does the same would be forgotten."""
     names = {row.name for row in all_formats()} | {*ROWS}
     others = [path for path in MODULES if room_of(name_of(path)) not in NAMED_IN]
-    assert offenders(lambda path: compared(path.read_text("utf-8")) & names, others) == []
+    assert offenders(lambda path: facts(path).compared & names, others) == []
 
 
-def compared(source: str) -> set[str]:
+def compared(tree: ast.Module) -> set[str]:
     """The strings that a source compares something with, alone or in a row."""
     sides = {
         side
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(tree)
         if isinstance(node, ast.Compare)
         for side in (node.left, *node.comparators)
     }
@@ -365,7 +380,7 @@ def compared(source: str) -> set[str]:
 
 
 def test_comparisons_with_a_name_are_seen() -> None:
-    assert compared("if a == 'x' or b in ('y', 'z'): f('w')") == {"x", "y", "z"}
+    assert compared(ast.parse("if a == 'x' or b in ('y', 'z'): f('w')")) == {"x", "y", "z"}
 
 
 def kernel_types_named(path: Path) -> set[str]:
@@ -373,15 +388,8 @@ def kernel_types_named(path: Path) -> set[str]:
     if room_of(name_of(path)) == "kernel":
         return set()
     names = {name.rpartition(".")[2] for name, _ in imports(path) if name.startswith(".kernel.")}
-    return names & KERNEL_TYPES
+    return names & {name for each in KERNEL for name in facts(each).classes}
 
-
-KERNEL_TYPES = {
-    node.name
-    for path in (PACKAGE / "kernel").glob("*.py")
-    for node in tree_of(path).body
-    if isinstance(node, ast.ClassDef)
-}
 
 NAMES_THEM: dict[str, str] = {
     "encode": "what the plan chose is handed on to where it runs",
@@ -417,11 +425,9 @@ def test_slow_libraries_are_imported_when_used() -> None:
 def prints(path: Path) -> Iterator[str]:
     if room_of(name_of(path)) in ("cli", "__main__"):
         return
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Call):
-            called = ast.unparse(node.func)
-            if called in ("print", "sys.stdout.write", "sys.stderr.write"):
-                yield f"{called} in line {node.lineno}"
+    for called, line in facts(path).calls:
+        if called in ("print", "sys.stdout.write", "sys.stderr.write"):
+            yield f"{called} in line {line}"
     yield from outside(path, at_import=False) & SCREEN
 
 
@@ -558,16 +564,10 @@ ON_DISK = {
 
 def asks_the_disk(path: Path) -> set[str]:
     """The calls by which a file looks at the disk, as far as it has any means to."""
+    calls = {called for called, _ in facts(path).calls}
     if not outside(path, at_import=False) & DISK:
-        return {"open"} & {
-            ast.unparse(node.func) for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)
-        }
-    calls = {
-        ast.unparse(node.func).rpartition(".")[2]
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Call)
-    }
-    return calls & ASKS_THE_DISK
+        return {"open"} & calls
+    return {called.rpartition(".")[2] for called in calls} & ASKS_THE_DISK
 
 
 def test_the_disk_is_touched_where_the_house_says_so() -> None:
@@ -650,8 +650,8 @@ def functions(
             yield from functions(node, name, public)
 
 
-def undocumented(path: Path) -> Iterator[str]:
-    for name, is_public, function in functions(tree_of(path)):
+def undocumented(tree: ast.Module) -> Iterator[str]:
+    for name, is_public, function in functions(tree):
         size = (function.end_lineno or 0) - function.lineno + 1
         if is_public and size > UNDOCUMENTED and not ast.get_docstring(function):
             yield name
@@ -659,7 +659,7 @@ def undocumented(path: Path) -> Iterator[str]:
 
 def test_public_functions_say_what_they_do() -> None:
     """Those of more lines than can be read at a glance; others do if their name does not."""
-    assert offenders(undocumented) == []
+    assert offenders(lambda path: facts(path).undocumented) == []
 
 
 @pytest.mark.parametrize(
