@@ -79,9 +79,10 @@ class Matcher:
         copy = self._copy
         if copy is None:
             copy = self._copy = _copying(self._node)
-        if copy.changed.isdisjoint(copy.suspects.findall(text)):
+        found = copy.changed_in(text)
+        if not found:
             return self._plain, text
-        return copy.compiled or self._plain, text.translate(copy.replacements)
+        return copy.compiled or self._plain, text.translate(copy.replacements(found))
 
     def _spans(self, compiled: regex.Pattern[str], text: str) -> list[tuple[int, int]]:
         try:
@@ -149,19 +150,34 @@ class _Copy:
     def __init__(self, node: Node) -> None:
         sets = sorted(set(leaves(node)), key=repr)
         spelled: dict[CharSet, CharSet] = {}
-        changed: set[int] = set()
+        changed: list[tuple[int, int]] = []
         while True:
-            table, alone, missing = _stand_ins([spelled.get(one, one) for one in sets])
-            changed |= table.keys() | alone
+            runs, alone, missing = _stand_ins([spelled.get(one, one) for one in sets])
+            changed += [(first, last) for first, last, _ in runs] + alone
             if not missing:
                 break
             spelled |= {sets[i]: Chars(code_points(sets[i])) for i in missing}
-        self.replacements = table
-        self.changed = frozenset(map(chr, changed))
+        # Runs: 17,000 code points of most patterns would take 4 MB in a dict and a set.
+        self._runs = sorted(runs)
+        self._changed = unicode.merge(changed)
         # A class with few ranges beyond U+FFFF is what re tests fast.
-        basic = unicode.merge((code, code) for code in changed if code <= 0xFFFF)
-        self.suspects = re.compile(f"[{unicode.range_source((*basic, (0x10000, unicode.LAST)))}]")
+        basic = unicode.merge((a, min(b, 0xFFFF)) for a, b in self._changed if a <= 0xFFFF)
+        self._suspects = re.compile(f"[{unicode.range_source((*basic, (0x10000, unicode.LAST)))}]")
         self.compiled = _compile(emit(_spelled_out(node, spelled), "python")) if spelled else None
+
+    def changed_in(self, text: str) -> list[int]:
+        """The code points of a text that the engine and ``regex`` take differently."""
+        codes = map(ord, set(self._suspects.findall(text)))
+        return [code for code in codes if _in_ranges(self._changed, code)]
+
+    def replacements(self, codes: list[int]) -> dict[int, int]:
+        """What stands in for those that are not spelled out."""
+        found: dict[int, int] = {}
+        for code in codes:
+            place = bisect_right(self._runs, (code, unicode.LAST + 1)) - 1
+            if place >= 0 and code <= self._runs[place][1]:
+                found[code] = self._runs[place][2]
+        return found
 
 
 @lru_cache(maxsize=64)
@@ -169,14 +185,16 @@ def _copying(node: Node) -> _Copy:
     return _Copy(node)
 
 
-def _stand_ins(sets: list[CharSet]) -> tuple[dict[int, int], set[int], set[int]]:
-    """Replacements for the code points that the sets take differently.
+def _stand_ins(
+    sets: list[CharSet],
+) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]], set[int]]:
+    """Runs of code points that the sets take differently, each with what stands in for them.
 
-    Also those without a replacement, and the numbers of the sets to spell out for them.
+    Also the runs without a replacement, and the numbers of the sets to spell out for them.
     """
     names = sorted({name for one in sets for name in _properties(one)})
-    table: dict[int, int] = {}
-    alone: set[int] = set()
+    runs: list[tuple[int, int, int]] = []
+    alone: list[tuple[int, int]] = []
     missing: set[int] = set()
     wanted: dict[tuple[bool, ...], list[tuple[int, int, tuple[bool, ...]]]] = {}
     known: dict[tuple[bool, ...], int] = {}
@@ -189,11 +207,11 @@ def _stand_ins(sets: list[CharSet]) -> tuple[dict[int, int], set[int], set[int]]
     for want, segments in wanted.items():
         for first, last, have in segments:
             if want in known:
-                table |= dict.fromkeys(range(first, last + 1), known[want])
+                runs.append((first, last, known[want]))
             else:
-                alone.update(range(first, last + 1))
+                alone.append((first, last))
                 missing.update(i for i, flag in enumerate(want) if flag != have[i])
-    return table, alone, missing
+    return runs, alone, missing
 
 
 def _segments(
