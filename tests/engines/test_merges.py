@@ -89,7 +89,7 @@ def tiktoken_of(ranks: dict[bytes, int]) -> tiktoken.Encoding:
 
 def tokenizers_of(tokens: Sequence[bytes], pairs: Sequence[tuple[bytes, bytes]]) -> models.BPE:
     vocab = {token.decode(): number for number, token in enumerate(tokens)}
-    return models.BPE(vocab, [(x.decode(), y.decode()) for x, y in pairs])
+    return models.BPE(vocab, [(x.decode(), y.decode()) for x, y in pairs], cache_capacity=0)
 
 
 @pytest.mark.parametrize("letters", ["ab", "abc"])

@@ -86,15 +86,9 @@ WHOLE = [name for name in CASES if name.endswith(("llama-2", "mistral-v1"))]
 """Where nothing cuts a text before it is merged."""
 
 
-def each(names: Iterable[str]) -> pytest.MarkDecorator:
-    """A test for each tokenizer; all of one tokenizer run in one process, which reads it once."""
-    params = [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in names]
-    return pytest.mark.parametrize("name", params)
-
-
-every_case = each(CASES)
+every_case = pytest.mark.parametrize("name", CASES)
 PIPELINES = [name for name in CASES if name not in SAME]
-every_pipeline = each(PIPELINES)
+every_pipeline = pytest.mark.parametrize("name", PIPELINES)
 
 
 @lru_cache(maxsize=2)
@@ -148,7 +142,7 @@ def parts_of(path: Path) -> Iterator[str]:
     yield "".join(part)
 
 
-@each(SAME)
+@pytest.mark.parametrize("name", SAME)
 def test_same_but_for_special_tokens(name: str, data: Data) -> None:
     """So the sweeps below need only one of them; the engines are given the same data as well."""
     (one, engine), (two, other) = opened(name, data), opened(SAME[name], data)
@@ -166,7 +160,7 @@ def test_every_corpus_file(name: str, data: Data) -> None:
     assert not differing(ours, engine, corpus_texts(data("corpora"), name), special=False)
 
 
-@each(WHOLE)
+@pytest.mark.parametrize("name", WHOLE)
 def test_a_whole_book(name: str, data: Data) -> None:
     """Nothing cuts these texts, so a merge may wait for one a hundred thousand characters away."""
     ours, engine = opened(name, data)

@@ -44,9 +44,7 @@ LEAST_SOURCES = {
     "gguf": 4,
 }
 
-every_fixture = pytest.mark.parametrize(
-    "place", [pytest.param(place, marks=pytest.mark.xdist_group(place)) for place in PLACES]
-)
+every_fixture = pytest.mark.parametrize("place", PLACES)
 
 
 @cache

@@ -41,7 +41,6 @@ def run() -> Tally:
 
 
 @pytest.mark.long
-@pytest.mark.xdist_group("a short run")
 def test_no_verdict_of_a_short_run_is_wrong(run: Tally) -> None:
     assert run.pairs == PAIRS
     assert run.compared > PAIRS // 2
@@ -50,7 +49,6 @@ def test_no_verdict_of_a_short_run_is_wrong(run: Tally) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.xdist_group("a short run")
 def test_a_short_run_proves_and_refutes(run: Tally) -> None:
     for outcome in ("proved", "refuted"):
         assert run.verdicts["prove", "all", outcome] > 3

@@ -65,7 +65,9 @@ def listed(model: BPEModel, rule: MergeRule | None) -> Ids:
     ids, kinds = model.vocab.ids, model.vocab.kinds
     vocab = {token.decode(): n for token, n in ids.items() if kinds.get(n) != "unused"}
     pairs = [(left.decode(), right.decode()) for left, right in rule.pairs]
-    engine = models.BPE({"<unk>": 0, **vocab}, pairs, unk_token="<unk>", fuse_unk=True)
+    engine = models.BPE(
+        {"<unk>": 0, **vocab}, pairs, unk_token="<unk>", fuse_unk=True, cache_capacity=0
+    )
     return lambda text: [token.id for token in engine.tokenize(text)]
 
 
@@ -446,7 +448,7 @@ def test_chinese_pieces_of_score_0_have_no_list(data: Data) -> None:
     assert isinstance(rewrite.nearest, PairList)
     pairs = [(x.decode(), y.decode()) for x, y in rewrite.nearest.pairs]
     vocab = {token.decode(): number for token, number in model.vocab.ids.items()}
-    theirs = models.BPE(vocab, pairs, byte_fallback=True)
+    theirs = models.BPE(vocab, pairs, byte_fallback=True, cache_capacity=0)
     expected = [token.id for token in theirs.tokenize("\u2581" + rewrite.witness)]
     assert ours.encode(rewrite.witness) != expected
 
