@@ -7,6 +7,7 @@ import json
 import random
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -281,20 +282,19 @@ def outcome(run: Callable[[], Any]) -> Any:
     try:
         return run()
     except BaseException as error:
-        if isinstance(error, BpeInteropError) or type(error) in (Exception, PANIC):
+        if isinstance(error, BpeInteropError) or type(error) in (Exception, panic()):
             return "failed"
         raise
 
 
-def _panic() -> type[BaseException]:
+@cache
+def panic() -> type[BaseException]:
+    # Not at import: Rust reads its symbols for the first panic of a process, 55 MB.
     try:
         tokenizers.decoders.Strip("a", 0, 1).decode([""])
     except BaseException as error:
         return type(error)
     raise AssertionError
-
-
-PANIC = _panic()
 
 
 def agree(value: dict[str, Any], texts: Sequence[str]) -> None:
