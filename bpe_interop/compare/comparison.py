@@ -24,7 +24,7 @@ from .opening import noted_on_files, open_lock, open_source, served_otherwise, s
 from .report import Report
 from .run import Decoded, Pair, Sides, Tally, compare_in
 from .sides import ORDINARY, OwnEngine, ScopeFilter, Side, modes_of
-from .stress import awkward, completed, every_token, texts_with, thorough
+from .stress import awkward, completed, every_token, known_to, texts_with, thorough
 from .verdict import doubts, engines_of, report_of, witnessed
 
 _CHUNK = 4_096
@@ -392,11 +392,12 @@ def _run(
             if known and not options.thorough:
                 texts, cut_short = islice(texts, AFTER_PROOF), True
             # Many texts are in both, and some in one again and again.
-            texts = list(dict.fromkeys(texts))
+            engines = engines_of((a, b))
+            texts = list(dict.fromkeys(known_to(engines, texts)))
             if a.model is not None and b.model is not None:
                 begin(options.tick, "tokens, each alone")
                 decoded = decode_tokens(pair, a.model, b.model, (a.engine.name, b.engine.name))
-                texts += decoded.texts(a.model)
+                texts += known_to(engines, decoded.texts(a.model))
         texts = list(inside.of(texts))
         begin(options.tick, "awkward texts", len(texts))
         names = f"a ({a.engine.name})", f"b ({b.engine.name})"

@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from ..engines import Engine, from_directory, from_files, versions
 from ..engines.child_process import ChildProcess, EndedError, Say, cores
 from ..engines.library import library
-from ..engines.rows import engine_row
+from ..engines.rows import assumed_of_texts, engine_row
 from ..errors import (
     BpeInteropError,
     CheckFailedError,
@@ -51,7 +51,7 @@ from .sides import (
     decoding,
     encode_all,
 )
-from .stress import around_added, awkward, fixed
+from .stress import around_added, awkward, fixed, known_to
 from .verdict import engines_of, report_of
 
 _LARGE = 50_000
@@ -218,8 +218,8 @@ class EngineProcesses:
         """Has both compare what was written with what our encoder gives."""
         row, model, self.begun = self._row, self._model, True
         for name, child, texts in (
-            (row.engine, self.engine, _texts(model)),
-            (row.served, self.served, _few(model)),
+            (row.engine, self.engine, _texts(model, row.engine)),
+            (row.served, self.served, _few(model, row.served)),
         ):
             if child is None:
                 continue
@@ -328,13 +328,13 @@ def check_written(
     return tuple(checks)
 
 
-def _texts(model: BPEModel) -> list[str]:
-    return list(dict.fromkeys(awkward(model)))
+def _texts(model: BPEModel, engine: str) -> list[str]:
+    return list(dict.fromkeys(known_to((engine,), awkward(model))))
 
 
-def _few(model: BPEModel) -> list[str]:
+def _few(model: BPEModel, engine: str) -> list[str]:
     """A few hundred texts are enough to see whether a library built the same pipeline."""
-    return [*fixed(), *around_added(model, 20)]
+    return [*known_to((engine,), (*fixed(), *around_added(model, 20)))]
 
 
 def _own_engine(
@@ -346,7 +346,7 @@ def _own_engine(
     processes: EngineProcesses,
 ) -> tuple[Check, ...]:
     held = own.model
-    texts = _texts(held)
+    texts = _texts(held, row.engine)
     if processes.begun and processes.engine is not None:
         agreed = _agreed(row.engine, processes.engine, held, texts, tick)
         if agreed is not None:
@@ -396,7 +396,7 @@ def check_source(
     except EngineMissingError as error:
         return (Check(row.engine, "", skipped=error.fix, of="source"),)
     says_template = source.says_template
-    checks = _run(engine, own, _texts(model), tick, says_template=says_template)
+    checks = _run(engine, own, _texts(model, row.engine), tick, says_template=says_template)
     return tuple(replace(check, of="source") for check in checks)
 
 
@@ -408,7 +408,7 @@ def _served(
     tick: Callable[[int], None],
     processes: EngineProcesses,
 ) -> tuple[Check, ...]:
-    texts = _few(own.model)
+    texts = _few(own.model, name)
     if processes.begun and processes.served is not None:
         agreed = _agreed(name, processes.served, own.model, texts, tick)
         if agreed is not None:
@@ -435,18 +435,18 @@ def _run(
         modes = [mode for mode in modes if not mode.add_special_tokens]
     if not engine_row(engine.name).slow or len(modes) < 2:
         return (_checked(engine, own, texts, modes, tick, again),)
-    few = _about_added(own.model, texts)
+    few = _about_added(own.model, texts, engine.name)
     return (
         _checked(engine, own, texts, modes[:1], tick, again),
         _checked(engine, own, few, modes[1:], tick, again),
     )
 
 
-def _about_added(model: BPEModel, texts: list[str]) -> list[str]:
+def _about_added(model: BPEModel, texts: list[str], engine: str) -> list[str]:
     """The texts that hold an added token, and a few hundred others."""
     added = "|".join(re.escape(token.text) for token in model.added or () if token.text)
     found = re.compile(added or "(?!)")
-    return list(dict.fromkeys([*_few(model), *filter(found.search, texts)]))
+    return list(dict.fromkeys([*_few(model, engine), *filter(found.search, texts)]))
 
 
 def _checked(
@@ -580,7 +580,8 @@ def compare_written(
         ran = next((_tally(each) for each in checks if each.of == "target"), Tally())
     report = report_of(scope, Sides(one, two, ()), proof, ran, notes, against)
     if report.verdict == "proved":
-        notes = [*report.notes, *_assumed_of_texts(engines_of(sides))]
+        taken = assumed_of_texts(engines_of(sides))
+        notes = [*report.notes, *(f"the proof takes for granted that {each}" for each in taken)]
         report = replace(report, notes=tuple(notes))
     return replace(
         report,
@@ -603,12 +604,6 @@ def _check_failed(proof: Proof, engine: str) -> CheckFailedError:
     return CheckFailedError(
         f"what was written {otherwise} ({proof.stage})", fix=_way_on(engine, of_source=False)
     )
-
-
-def _assumed_of_texts(engines: Iterable[str]) -> Iterator[str]:
-    for each in sorted(engines):
-        if engine_row(each).assumes:
-            yield f"the proof takes for granted that {engine_row(each).assumes}"
 
 
 def _compared(

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice, product
 from unicodedata import normalize
 
+from ..engines.rows import assumed_of_texts
 from ..entries import tokens_at
 from ..model import BPEModel
+from ..text.unicode import range_source
+from ..theory.splitters import newer_characters
 
 SCALARS = sys.maxunicode + 1 - 0x800
 """How many Unicode scalar values there are: all code points but the surrogates."""
@@ -299,6 +304,14 @@ def random_classes(count: int, seed: int = 0) -> Iterator[str]:
         few = chosen.sample(_CLASSES, 3)
         runs = (chosen.choices(chosen.choice(few), k=chosen.randint(1, 4)) for _ in range(6))
         yield "".join(map("".join, islice(runs, chosen.randint(1, 6))))
+
+
+def known_to(engines: Iterable[str], texts: Iterable[str]) -> Iterable[str]:
+    """The texts, without the characters that a proof about these engines takes to be in none."""
+    if not assumed_of_texts(engines):
+        return texts
+    inside = range_source(newer_characters().ranges)
+    return map(partial(re.compile(f"[{inside}]").sub, ""), texts)
 
 
 def awkward(

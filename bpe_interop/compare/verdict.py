@@ -12,7 +12,7 @@ from dataclasses import replace
 from ..diff import Difference, diff
 from ..encode import Encoder
 from ..engines import NAMES, Engine, from_files, versions
-from ..engines.rows import engine_row
+from ..engines.rows import assumed_of_texts, engine_row
 from ..errors import EncodeError, EngineError, EngineMissingError, UnstatedError
 from ..model import BATCHING, BPEModel, show
 from ..proof.prove import STAGES, Proof
@@ -432,7 +432,7 @@ def assumptions(models: tuple[BPEModel, BPEModel], engines: set[str]) -> tuple[s
         "the engines' resources suffice: no limit of a regex engine or of memory is reached",
         "texts are valid Unicode",
     ]
-    sentences += filter(None, (engine_row(name).assumes for name in sorted(engines)))
+    sentences += assumed_of_texts(engines)
     for name in sorted(engines):
         if engine_row(name).bare:
             sentences += _left_to_callers(name, models)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -28,7 +28,7 @@ class EngineRow:
         slow: whether a text takes it so long that only texts with added tokens, and a few others,
             are worth to be asked for in each way.
         without_tokens: whether, beside files, it needs nothing of a model that its tokens say.
-        assumes: what a proof takes for granted of it besides, as a sentence; empty for nothing.
+        unicode: the version of its character classes, where that is older than ours.
         examined: the versions that our tests hold our encoder to, code point by code point.
     """
 
@@ -44,7 +44,7 @@ class EngineRow:
     bare: bool = False
     slow: bool = False
     without_tokens: bool = False
-    assumes: str = ""
+    unicode: str = ""
     examined: tuple[str, ...] = ()
 
 
@@ -79,12 +79,21 @@ ROWS: Mapping[str, EngineRow] = MappingProxyType(
             slow=True,
             examined=("2026.10.11549",),
             served="llamacpp_server:LlamaServerEngine",
-            assumes="no text holds one of the characters that Unicode 16.0 or a later version "
-            "added: llama.cpp's classes are those of 15.1",
+            unicode="15.1",
         ),
     }
 )
 """The engines there are."""
+
+
+def assumed_of_texts(names: Iterable[str]) -> tuple[str, ...]:
+    """What a proof that speaks of these engines takes for granted of texts, as sentences."""
+    return tuple(
+        "no text holds one of the characters that Unicode 16.0 or a later version added: "
+        f"{name}'s classes are those of {engine_row(name).unicode}"
+        for name in sorted(names)
+        if engine_row(name).unicode
+    )
 
 
 def is_address(name: str) -> bool:

@@ -48,7 +48,7 @@ from ..text.regex_syntax import (
     repeat,
     sequence,
 )
-from ..text.unicode import ClassName, char_class
+from ..text.unicode import NEW_IN_16, ClassName, char_class
 from .automata import (
     END,
     Machine,
@@ -405,12 +405,13 @@ _NAMED: Mapping[ClassName, CharSet] = {
 """What patterns call most of the characters of a class."""
 
 
-def newer_characters() -> CharSet:
-    """What tokenizers' own classes hold of later Unicode versions than the regex engines have."""
-    # To the latter they are unassigned, and to llama.cpp, whose tables are older still. Where its
-    # splitters are compared, no text is taken to hold them (Theorem 14), and a verdict says so.
+def newer_characters() -> Chars:
+    """What some engine has a class for and llama.cpp, of Unicode 15.1, has none."""
+    # Where llama.cpp's splitters are compared, no text is taken to hold them (Theorem 14), and a
+    # verdict says so. tokenizers' own classes are newer than those of the regex engines.
     own = (char_class("numeric").ranges, char_class("punctuation").ranges)
-    return Chars(code_points(intersect(unite(map(Chars, own)), Property("Cn"))))
+    newest = intersect(unite(map(Chars, own)), Property("Cn"))
+    return Chars(code_points(unite((Chars(NEW_IN_16), newest))))
 
 
 def _class(name: ClassName) -> CharSet:

@@ -221,6 +221,31 @@ def test_between_two_groups_there_is_a_text() -> None:
         assert split(one, text) != split(two, text)
 
 
+def test_no_check_asks_for_what_the_proof_takes_to_be_in_no_text(
+    tmp_path: Path, command: Command
+) -> None:
+    """StarCoder's steps, and a token of two spaces, which a newer digit after them would divide."""
+    source = json.loads((FIXTURES / "tokenizers/gpt2-tiny/huggingface/tokenizer.json").read_text())
+    steps = [{"type": "Digits", "individual_digits": True}, source["pre_tokenizer"]]
+    source["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(source))
+    written = command("convert", path, tmp_path / "a.gguf")
+    assert written.code == 0, written.err
+    assert "PROVED equal for every text" in written.out
+    assumed = "no text holds one of the characters that Unicode 16.0 or a later version added"
+    assert assumed in written.out
+    for engine in ([], ["--engine-b", "llama.cpp"]):
+        report = command("verify", path, tmp_path / "a.gguf", "--require", "proved", *engine)
+        assert report.out.startswith("PROVED"), report.out
+        assert assumed in report.out
+    # One of 16.0, and one of 17.0, which is a digit to tokenizers alone.
+    llama_cpp = LlamaCppEngine((tmp_path / "a.gguf").read_bytes())
+    for character in "\U000116db\U00011de0":
+        text = f"  {character}"
+        assert list(llama_cpp.encode(text)) != Tokenizer.from_file(str(path)).encode(text).ids
+
+
 def test_digits_are_numbers_to_a_name_but_for_newer_characters() -> None:
     """``Digits`` has the table of Unicode 17, ``\\p{N}`` that of 16, and llama.cpp's is older."""
     steps = [digits(True), BYTES]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 
 import pytest
 import tiktoken
 from code_points import SCALARS
+from conftest import Data
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
@@ -220,3 +222,24 @@ def test_the_kernel_keeps_and_writes_normal_forms_as_tokenizers_does(name: FormN
         () if name.endswith("D") else ("\u1100\u1161", "\uac00\u11a8", "\u0bc6\u0bbe", "e\u0301")
     )
     assert not any(map(form.keeps, (*joined, "\u00e9\u0323", "\u2126")))
+
+
+def test_the_characters_of_unicode_16_are_those_that_llama_cpp_has_no_class_for(data: Data) -> None:
+    """``unicode-data.cpp`` has the flags of each range of code points; 1 is unassigned."""
+    source = data("corpora/code/unicode-data.cpp").read_text(encoding="utf-8")
+    rows = source.split("unicode_ranges_flags")[1].split("};")[0]
+    found = re.findall(r"\{0x([0-9A-F]+), 0x([0-9A-F]+)\}", rows)
+    flags = [(int(first, 16), int(flag, 16)) for first, flag in found]
+    ends = [first - 1 for first, _ in flags[1:]] + [0x10FFFF]
+    unassigned = {
+        code
+        for (first, flag), end in zip(flags, ends, strict=True)
+        if flag & 1
+        for code in range(first, end + 1)
+    }
+    ours = {code for first, last in property_ranges("Cn") for code in range(first, last + 1)}
+    newer = {code for first, last in unicode.NEW_IN_16 for code in range(first, last + 1)}
+    # Its tables leave the surrogates and the planes of private use unassigned.
+    private = {code for first, last in property_ranges("Co") for code in range(first, last + 1)}
+    assert unassigned - ours - private - {*range(0xD800, 0xE000)} == newer
+    assert len(newer) == 5185
