@@ -92,6 +92,7 @@ class Encoder:
                 ids.append(number)
                 continue
             encoder = plan.part if begins else plan.later
+            # Parts behind an added token may get no space put before them.
             known = None if encoder is None else encoder.encode(part)
             ids += self._in_python(part, begins) if known is None else known
         return ids
@@ -133,6 +134,7 @@ class Encoder:
         rows: list[list[int] | None] = [None] * len(texts)
         if whole is not None:
             rows = whole.lists_of_each([*map(repair, texts)], threads)
+        # Only where all parts are encoded alike can the kernel have them at once.
         elif self._plan.part is not None and self._plan.later is self._plan.part:
             rows = self._rows(self._plan.part, texts, allowed_special, threads)
             if template:
@@ -362,6 +364,7 @@ class Encoder:
         """The ids that the template places before a text and after it; None: not once around it."""
         template = self._stated(self.model.sequence_template, "sequence template")
         around, _ = template.placed
+        # The kernel places ids before a text and after it, so the text must stand there once.
         if [part for part in around if isinstance(part, str)] != ["A"]:
             return None
         at = around.index("A")
@@ -380,10 +383,8 @@ class Encoder:
         return AddedMatcher(added, self._normalize)
 
     def _matcher(self, allowed: Allowed) -> AddedMatcher:
-        """Formats that leave special tokens unsaid have no other added tokens.
-
-        So where no special token is looked for, it need not be known which there are.
-        """
+        # Formats that leave special tokens unsaid have no other added tokens, so where none is
+        # looked for it need not be known which there are.
         if self.model.added is None and not allowed:
             return AddedMatcher((), self._normalize)
         return self._added
@@ -405,7 +406,6 @@ class Encoder:
         return of
 
     def _begins(self, segment: str) -> int:
-        """``first`` of :class:`.text.split.Splitter`, of a segment that begins its text."""
         return leading(self.model.normalizer or (), segment) if self._splitter.asks_first else 1
 
     def _segments(self, text: str, allowed: Allowed, *, placed: bool) -> Iterator[_Segment]:
@@ -425,6 +425,8 @@ class Encoder:
             else:
                 part = self._normalize(segment)
                 spans = [*zip(range(start, end), range(start + 1, end + 1), strict=True)]
+            # Where the segment begins the text, so many of its characters count as the first of it
+            # (`first` of the Splitter).
             begins = 0 if start else self._begins(segment)
             for first, last, inner in added.find_normalized(part, allowed):
                 yield inner, part[first:last], max(0, begins - first), spans[first:last]
@@ -447,6 +449,7 @@ class Encoder:
             else:
                 content = pretoken.encode("utf-8")
                 lengths = (len(char.encode("utf-8")) for char in pretoken)
+                # A place for each byte, as mapped pretokens have it already.
                 places = [p for p, n in zip(places, lengths, strict=True) for _ in range(n)]
             yield PlacedPretoken(None, content, places, spans, given)
 
@@ -481,10 +484,8 @@ def joined_rows(rows: Iterable[Sequence[int]]) -> tuple[array[int], array[int]]:
 
 
 def _joined(row: list[int | None], parts: Iterator[array[int] | None]) -> list[int] | None:
-    """A text's ids: those of added tokens, and of its other parts in the place of None.
-
-    None if a part has none.
-    """
+    # None in a row is a part of text, whose ids come from `parts`; these are None where Python must
+    # encode.
     pieces = [next(parts) if number is None else (number,) for number in row]
     ids: list[int] = []
     for piece in pieces:

@@ -77,6 +77,8 @@ class TextJoiner:
         Raises:
             DecodeError: tokenizers fails on these ids.
         """
+        # Control pieces at the ends say nothing; one in between is left to Python, for the kernel
+        # does not know it.
         start, end = 0, len(ids)
         while start < end and ids[start] in self.silent:
             start += 1
@@ -88,7 +90,7 @@ class TextJoiner:
         try:
             text = str(joined, "utf-8")
         except UnicodeDecodeError:
-            return None
+            return None  # the steps say which bytes become U+FFFD
         if ids[start] in self.stripped:
             text = text[1:]
         return decode_tokens(self.after, [text])
@@ -325,7 +327,6 @@ class Decoder:
 
     @cached_property
     def _decoded(self) -> dict[int, bytes]:
-        """Where bytes are joined."""
         return self._with_added(self._contents)
 
     def _with_added(self, contents: dict[int, bytes]) -> dict[int, bytes]:
@@ -358,6 +359,7 @@ class Decoder:
         kinds: dict[int | None, PieceKind] = {
             **{n: "byte" for n, kind in self._model.vocab.kinds.items() if kind == "byte"},
             **{n: "control" for n, token in self._named.items() if token.special},
+            # Last, so that an unknown token that is special, too, is shown as unknown.
             self._model.fallback.unknown: "unknown",
         }
         return {n: (text, kinds.get(n, "piece")) for n, text in self._spelled.items()}

@@ -68,6 +68,7 @@ def in_bytes(
         # Where the token before ends inside the first character, this one goes on there.
         start = reached if first < reached < starts[place[0] + 1] else first
         stop = start + len(content)
+        # Its own bytes stand there, and reach into its last character but not beyond.
         exact = data[start:stop] == content and starts[place[1] - 1] < stop <= last
         spans.append((start, stop) if exact else (first, last))
         reached = stop if exact else last

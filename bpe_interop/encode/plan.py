@@ -136,6 +136,7 @@ _ASIDE = Plan(why_not="the kernel is set aside")
 
 @Memo
 def _plan(model: BPEModel) -> Plan:
+    # A model that differs from another in nothing that a plan depends on has its plan.
     if _like.known(model):
         return _plan(_like(model))
     why_not = _beyond(model)
@@ -179,6 +180,8 @@ def _planned(model: BPEModel, part: TextEncoder | None, later: TextEncoder | Non
     """The plan with what the kernel does of the normalizer."""
     steps = [*(model.normalizer or ())]
     form, prefix, escape = None, None, False
+    # In this order the kernel does them: a normal form, a prefix, spaces as U+2581. What is left
+    # over is Python's.
     if steps and isinstance(first := steps[0], UnicodeForm):
         form = first.form
         del steps[:1]
@@ -188,6 +191,7 @@ def _planned(model: BPEModel, part: TextEncoder | None, later: TextEncoder | Non
     if steps and steps[0] == Replace(" ", SPACE):
         prefix, escape = prefix or "", True
         del steps[:1]
+    # Not stated: encoding will say so, and parts can be encoded all the same.
     if model.normalizer is None:
         return Plan(part, later)
     if steps:
@@ -254,6 +258,7 @@ def _spacing(
     first = steps[0] if steps else None
     if not isinstance(first, Metaspace) or first.replacement != SPACE:
         return None, steps
+    # Which characters begin a text that a normalizer has changed, Python tells (`leading`).
     if model.alphabet != "char" or (first.prepend == "first" and model.normalizer != ()):
         return None, steps
     return first, steps[1:]

@@ -63,6 +63,7 @@ class PretokenEncoder:
         unknown, fuse = self._fallback.unknown, self._fallback.fuse
         first = last = -1
         for number, start, end in self._found(content):
+            # Unknown symbols beside each other become one unknown token (`fuse_unk`).
             if number is None and fuse and last == start:
                 last = end
                 continue
@@ -99,6 +100,7 @@ class PretokenEncoder:
         affixes = self._model.affixes
         for symbol in symbols:
             size = len(symbol) - (len(affixes.prefix) if start else 0)
+            # Only the last symbol has the suffix.
             if start + size > end:
                 size -= len(affixes.suffix)
             start += size
@@ -124,6 +126,8 @@ class PretokenEncoder:
     def _merged(self, symbols: list[bytes], spans: list[tuple[int, int]]) -> Iterator[_Found]:
         """Merges symbols, and puts each token in the place of those it is made of."""
         cut, place = len(self._model.affixes.prefix), 0
+        # A token stands in the place of the symbols that it is made of: these are counted off by
+        # length, the prefix of each further one being cut.
         for token in self._merger.run(symbols.copy()):
             first, size = place, len(symbols[place])
             while size < len(token):
@@ -151,9 +155,10 @@ class PretokenEncoder:
             if number is not None and number not in self._unused:
                 yield number, start, start + len(token)
                 continue
-            # All that ever builds a token is the one pair that its own run ends with.
+            # Lemma 2: all that ever builds a token is the one pair that its own run ends with.
             parts = self._merger.run(symbols_of(token, self._model.alphabet), 2)
             if len(parts) == 2:
+                # The left part is popped first.
                 waiting += ((parts[1], start + len(parts[0])), (parts[0], start))
             else:
                 yield from self._missing(token, start, start + len(token))
@@ -171,6 +176,7 @@ class PretokenEncoder:
 
     def _as_bytes(self, symbol: bytes, start: int, end: int) -> list[_Found] | None:
         """The tokens for the bytes of a symbol, affixes included, where all of them exist."""
+        # All of a symbol's bytes, those of its affixes too, or none.
         numbers = [self._byte_ids.get(byte) for byte in symbol]
         if None in numbers:
             return None
@@ -188,7 +194,6 @@ def byte_ids(model: BPEModel) -> dict[int, int]:
 
 @Memo
 def _merged(rule: PairList) -> frozenset[bytes]:
-    """The symbols that a list merges."""
     return frozenset(chain.from_iterable(rule.pairs))
 
 
@@ -204,6 +209,7 @@ def refuse_merged_fallback(model: BPEModel, of_bytes: Iterable[int]) -> None:
     unknown, kinds = model.fallback.unknown, model.vocab.kinds
     named = numbered(model.vocab.ids, {*of_bytes, *(() if unknown is None else (unknown,))})
     contents = {token: n for n, token in named.items() if kinds.get(n) != "control"}
+    # The kernel knows it of most lists without a look at the pairs.
     if used_among(rule.pairs, contents) == set() or contents.keys().isdisjoint(_merged(rule)):
         return
     for index, pair in enumerate(rule.pairs):

@@ -228,6 +228,8 @@ def _stages(steps: Sequence[DecoderStep], errors: Malformed) -> list[_Stage]:
         if not joined:
             stages.append(_by_token(step, errors))
             joined = isinstance(step, (Fuse, JoinBytes, JoinTokens))
+        # Behind a step that joins all there is one token, the text: a start can be stripped as it
+        # comes, anything at its end not.
         elif isinstance(step, StripToken) and not step.stop:
             stages.append(_Start(step))
         elif isinstance(step, Replace) and isinstance(step.pattern, str) and step.pattern:
@@ -290,6 +292,7 @@ class _Ends:
         self._held: list[str] = []
 
     def add(self, tokens: list[str]) -> list[str]:
+        # The last token is written otherwise, so it waits; an empty one stands in for it.
         ready = apply_step(self._step, [*self._held, *tokens[:-1], ""])[:-1]
         self._held = tokens[-1:]
         return ready
@@ -307,6 +310,7 @@ class _Runs:
         self._run: list[str] = []
 
     def add(self, tokens: list[str]) -> list[str]:
+        # A run at the end may go on: it waits (ByteFallback reads a run as a whole).
         over = len(tokens)
         while over and byte_of(tokens[over - 1]) is not None:
             over -= 1
@@ -324,6 +328,7 @@ class _Runs:
     def _read(self, tokens: list[str]) -> list[str]:
         if self._strict:
             run = map(byte_of, tokens)
+            # Raises; the step itself writes U+FFFD.
             bytes(byte for byte in run if byte is not None).decode("utf-8")
         return apply_step(self._step, tokens)
 
@@ -387,6 +392,7 @@ class _Replaced:
 
     def add(self, tokens: list[str]) -> list[str]:
         *done, rest = "".join([self._pending, *tokens]).split(self._pattern)
+        # The longest end that may be the beginning of a match waits for what follows.
         kept = next(
             n
             for n in range(min(len(self._pattern) - 1, len(rest)), -1, -1)

@@ -92,6 +92,7 @@ class Merger:
             left, right = symbols[first], symbols[middle]
             token = symbols[first] = left + right[cut:]
             symbols[middle] = b""
+            # -1: no symbol begins there any more, so that waiting pairs of it are passed over.
             ends[first], ends[middle], before[end] = end, -1, first
             yield rank, first, middle, end, left, right
             if end < last:

@@ -137,7 +137,6 @@ class Symbols:
 
 
 def user_defined(model: BPEModel) -> UserDefined:
-    """A model's user-defined tokens."""
     ids, kinds = model.vocab.ids, model.vocab.kinds
     if "user_defined" not in kinds.values():
         return UserDefined(())

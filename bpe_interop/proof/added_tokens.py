@@ -54,9 +54,9 @@ def added_stage(pair: TwoModels, *, special: bool) -> Stage:
 
 
 def _unsaid(pair: TwoModels, name: str, special: bool) -> Stage:
-    """Where a side does not say which there are: it has special ones, and no others."""
     unsaid = f"{unstated_side(pair, 'added')} which there are"
     known = [t for t in (pair.a.added or pair.b.added or ()) if not t.special]
+    # A side that does not say which there are has special ones, and no others.
     if special or known:
         return Stage(name, "unknown", unsaid)
     return Stage(name, "proved", "there are none")
@@ -69,7 +69,6 @@ def _compared(
     right: set[AddedToken],
     every: tuple[list[AddedToken], list[AddedToken]],
 ) -> Stage:
-    """A stage of other tokens, or the same with other flags: refuted, if a text shows it."""
     only = sorted(left ^ right, key=_by_length)
     differing_texts = {token.text for token in only}
     # Of both kinds: what is special on one side only may stand on both.
@@ -89,7 +88,6 @@ def _by_length(token: AddedToken) -> tuple[int, str]:
 
 
 def _some(texts: Iterable[str]) -> Iterator[str]:
-    """The first of them."""
     length = 0
     for text in islice(texts, _TRIED):
         yield text
@@ -151,8 +149,8 @@ def _hiding(tokens: Mapping[SoughtText, AddedToken]) -> set[SoughtText]:
 
 
 def _form(model: BPEModel, token: AddedToken) -> SoughtText:
-    """What is looked for, and in which pass."""
     text = token.text
+    # Such a token is looked for as the normalizer writes it (added_vocabulary.rs).
     if token.normalized:
         text = normal_form(model, text)
     return SoughtText(text, token.normalized)
@@ -161,6 +159,7 @@ def _form(model: BPEModel, token: AddedToken) -> SoughtText:
 def _matching(model: BPEModel) -> list[AddedToken]:
     """Added tokens by what decides whether and where they match, user-defined ones among them."""
     added = [*(model.added or ()), *found_as_added(model)]
+    # Theorem 18: where one pass finds the same, it does not count in which pass a token is found.
     if not same_in_one_pass(plain_normalizer(model.normalizer or ()), added):
         return [replace(token, roles=()) for token in added]
     return [replace(token, roles=(), normalized=False) for token in added]

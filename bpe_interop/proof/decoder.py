@@ -30,6 +30,7 @@ from .stage import NO_DECODED, Scope, Stage, TwoModels, single_characters, unsta
 
 _NAME = "decoding"
 _SPACE = "\u2581"
+# decoders/byte_fallback.rs reads the digits with from_str_radix, which takes a sign, too.
 _LIKE_BYTE = re.compile(r"<0x(\+[0-9A-Fa-f]|[0-9A-Fa-f]{2})>")
 
 _TRIED = 50
@@ -90,7 +91,6 @@ def _differ_in_unknown(a: Sequence[DecoderStep], b: Sequence[DecoderStep]) -> bo
 
 
 def _other_unknown(pair: TwoModels, one: Meanings, two: Meanings) -> Stage:
-    """Two steps that join pieces alike, and write another text for the unknown one."""
     # Theorem 20: they do the same if no text gets the unknown id.
     differing = []
     for number in one.keys() | two.keys():
@@ -106,6 +106,7 @@ def _other_unknown(pair: TwoModels, one: Meanings, two: Meanings) -> Stage:
 
 def _other_steps(pair: TwoModels, a: Sequence[DecoderStep], b: Sequence[DecoderStep]) -> Stage:
     why = "other steps; compared on texts"
+    # One side may join pieces and the other run a chain of steps (Theorem 20).
     for model, other, steps in ((pair.a, pair.b, b), (pair.b, pair.a, a)):
         if not _is_undone_by(model, steps):
             continue
@@ -169,6 +170,7 @@ def _tried(pair: TwoModels, differing: list[int], one: Meanings, two: Meanings) 
     texts = chain(_texts_of(pair, differing[:_TRIED]), islice(single_characters(), _CHARACTERS))
     for text in dict.fromkeys(texts):
         ids = [side.ids(text) for side in pair.in_scope]
+        # Other ids are another stage's difference; this one is about the same ids.
         if ids[0] is None or ids[0] != ids[1]:
             continue
         back = [decoded(decoder, ids[0]) for decoder in decoders]
@@ -205,7 +207,6 @@ def _in_words(meaning: Meaning | None) -> str:
 
 
 def _texts_of(pair: TwoModels, some: Sequence[int]) -> Iterator[str]:
-    """Texts that may have one of some ids."""
     models = [(model, numbered(model.vocab.ids, {*some})) for model in (pair.a, pair.b)]
     for number in some:
         for model, contents in models:
@@ -275,6 +276,7 @@ def _spelled_alike(
             return True
         if kind == "byte":
             expected = text
+        # SentencePiece's Decode leaves these out, and a chain of steps writes every token.
         elif kind == "control":
             return False
         else:

@@ -69,7 +69,7 @@ def _alike(pair: TwoModels, content: bytes) -> bool:
     try:
         return pair.one.encode_pretoken(content) == pair.two.encode_pretoken(content)
     except (EncodeError, UnicodeDecodeError):
-        return False
+        return False  # not shown to be alike, so the caller looks closer
 
 
 def ids_stage(pair: TwoModels) -> Stage:

@@ -31,7 +31,7 @@ def core_stage(pair: TwoModels) -> Stage:
     a, b = pair.a, pair.b
     if all(getattr(a, field) == getattr(b, field) for field in _MERGING):
         return Stage(_NAME, "proved", "the same vocabulary and merges")
-    # Theorem 28.
+    # Theorem 28: without UNUSED characters that are as if missing, the same is asked again.
     left, right = without_unused_characters(a), without_unused_characters(b)
     if left is not a or right is not b:
         return core_stage(TwoModels(left, right, pair.scope))
@@ -71,6 +71,7 @@ def _decided(pair: TwoModels) -> Stage:
     def shows(content: bytes) -> bool:
         text = next(filter(pair.differ, pair.texts_of(content)), None)
         if text is not None:
+            # A decision names a content only; the stage needs its text.
             texts[content] = text
         return text is not None
 
@@ -90,6 +91,7 @@ def _decision(pair: TwoModels, shows: Callable[[bytes], bool]) -> Decision:
     def holds(content: bytes) -> bool:
         return any(frozen.find(content.decode("utf-8", "replace")))
 
+    # Theorem 24: user-defined tokens are cut out first, so nothing that merges holds one.
     never = holds if frozen else None
     ours, theirs = unused(a), unused(b)
     if ours == theirs:
@@ -97,6 +99,8 @@ def _decision(pair: TwoModels, shows: Callable[[bytes], bool]) -> Decision:
         # compared as ordinary ones.
         utf8 = _whole_characters(a) and _whole_characters(b)
         return decide(system_of(a), system_of(b), ok=shows, never=never, utf8=utf8)
+    # One side only has any by now, and the other builds none of them: the conditions of Theorem 23
+    # that `_other_unused` asks for.
     if not theirs:
         return decide_resplit(system_of(a), ours, system_of(b), ok=shows, never=never)
     return decide_resplit(system_of(b), theirs, system_of(a), ok=shows, never=never)

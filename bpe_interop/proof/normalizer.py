@@ -37,6 +37,7 @@ def normalizer_stage(pair: TwoModels) -> Stage:
     if found is None:
         return Stage(_NAME, "proved", "the same steps" if left else "none on either side")
     one, two = normalizers.pipeline(pair.a), normalizers.pipeline(pair.b)
+    # Theorem 15: a Metaspace that only replaces spaces counts as a step of the normalizer.
     steps = (left, right) if one is None or two is None else (one[0], two[0])
     why = f"other steps: {found.how}"
     first: tuple[str, ...] = ()
@@ -49,7 +50,7 @@ def normalizer_stage(pair: TwoModels) -> Stage:
             first = (char, f"a{char}", f"{char}a")
             why += f"; they write {char!a} differently"
     except (PatternError, EngineMissingError):
-        pass
+        pass  # not decided, so texts are tried below
     kept = (
         text
         for step in (*left, *right)

@@ -58,6 +58,8 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         left, right = one[1], two[1]
         if left == right:
             return Stage(_NAME, "proved", "the same, what the normalizer writes being the same")
+    # llama.cpp's splitters have the tables of Unicode 15.1: no text is taken to hold a character of
+    # a later version (Theorem 14).
     older = pair.a.origin.older_tables or pair.b.origin.older_tables
     compared = compared_cuts(left, right, newer_characters() if older else NOTHING)
     if compared.text is None and not compared.why:
@@ -91,6 +93,7 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         ),
         "pretokenizer",
     )
+    # The reason names the text on which ids differ, where that is cut differently too.
     text = stage.witness
     if text is None or split(left, text) == split(right, text):
         return stage

@@ -131,9 +131,12 @@ ALL_STAGES = tuple(_BY_NAME)
 
 def _replayed(stage: Stage, pair: TwoModels) -> Stage:
     """The stage with a witness on which the ids of the scope differ, or else as unknown."""
+    # A witness of decoding has the same ids on both sides.
     if stage.outcome != "refuted" or not counts(stage.name, pair.scope) or stage.name == "decoding":
         return stage
     text = stage.witness or ""
+    # The stage compared without special tokens; as the scope has it, the text may need something
+    # beside it.
     for candidate in (text, f"a{text}", f"{text}a", f"a{text}a", f" {text}", f"{text} "):
         if pair.differ_in_scope(candidate):
             return replace(stage, witness=candidate)

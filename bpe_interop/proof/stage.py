@@ -172,6 +172,8 @@ class TwoModels:
         witness = next(filter(self.differ, coming), None)
         if witness is None:
             return Stage(name, "unknown", why + NO_TEXT)
+        # A text may differ by another stage's doing. The best witness differs by this field, and is
+        # in ASCII if such a one comes soon.
         by_field = field and changed_by(self.one.model, self.two.model, field)
         if by_field:
             differing = filter(self.differ, islice(coming, _FURTHER))

@@ -153,6 +153,8 @@ class _Phase:
         search = self._any.search
         while match := search(text, position):
             token, start, stop = self._tokens[match[0]], *match.span()
+            # tokenizers goes on after a match even where it then leaves it as text, so what begins
+            # inside is hidden (Theorem 19).
             position = stop
             if not self._is_sought(match[0], allowed):
                 inner = self._inside(text, start, stop, allowed)
@@ -167,6 +169,7 @@ class _Phase:
                 spaces = _ASCII_SPACES if token.ascii_space else _SPACES
                 while start > end and text[start - 1] in spaces:
                     start -= 1
+                # The token before may have taken this White_Space along (rstrip).
                 start = max(start, end)
             if token.rstrip and token.ascii_space:
                 stop = _white_after(text, stop, _ASCII_WHITE)

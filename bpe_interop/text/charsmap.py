@@ -97,12 +97,14 @@ def _keys(units: tuple[int, ...]) -> Iterator[tuple[bytes, int]]:
     children: dict[int, list[int]] = defaultdict(list)
     for place, unit in enumerate(units):
         if place and not unit & _VALUE:
+            # A child lies where its label, by exclusive or, leads from where the children begin.
             children[place ^ (unit & 0xFF)].append(place)
     count = 0
     todo = [(0, b"", 0)]
     while todo:
         place, key, nested = todo.pop()
         unit = units[place]
+        # `offset()` of Darts: where bit 9 is set, the distance counts in 256 units.
         first = place ^ ((unit >> 10) << ((unit & 0x200) >> 6))
         if first | 0xFF >= len(units):
             raise _damaged(f"unit {place} of its trie points outside it")
@@ -229,6 +231,7 @@ def normalize_pieces(step: SentencePieceText, text: str) -> str:
     if step.escape:
         changed = changed.replace(" ", SPACE)
     if step.collapse:
+        # After escaping, so U+2581 of the text itself goes too (src/normalizer.cc).
         changed = changed.rstrip(space)
     return changed + space if step.dummy == "suffix" else changed
 

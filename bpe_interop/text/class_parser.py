@@ -164,6 +164,7 @@ class ClassParser:
         if not match:
             self.refuse(f"the escape \\{letter}")
         code = int(match[match.lastindex or 1], 16)
+        # To Oniguruma \x80 to \xff are bytes, and only \x{80} is a character.
         raw_byte = self.dialect == "oniguruma" and letter == "x" and match[1] and code > 0x7F
         if raw_byte or code > unicode.LAST or 0xD800 <= code <= 0xDFFF:
             self.refuse(f"{match[0]}, which is not a character,")

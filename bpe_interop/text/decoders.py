@@ -141,6 +141,8 @@ def _run_text(run: bytearray) -> list[str]:
     try:
         return [run.decode("utf-8")] if run else []
     except UnicodeDecodeError:
+        # One for each byte of the whole run, whole characters in it included
+        # (decoders/byte_fallback.rs).
         return ["\ufffd"] * len(run)
 
 
@@ -166,6 +168,7 @@ def _failure(token: str) -> DecodeError:
 
 
 def _without_metaspace(step: MetaspaceText, tokens: list[str]) -> list[str]:
+    # In the first token all of them go, not only one at its start (pre_tokenizers/metaspace.rs).
     first = " " if step.prepend == "never" else ""
     return [
         token.replace(step.replacement, " " if place else first)

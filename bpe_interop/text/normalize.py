@@ -116,6 +116,7 @@ def _apply(step: NormalizerStep, text: str) -> str:
 
 
 def _apply_by_engine(step: EngineStep, text: str) -> str:
+    # ASCII is in every normal form, has no accents, and has lower case that all tables agree on.
     if text.isascii():
         if isinstance(step, (UnicodeForm, StripAccents)):
             return text
@@ -149,7 +150,6 @@ def _matcher(step: Replace) -> Matcher:
 
 @lru_cache(maxsize=64)
 def _engine(step: EngineStep | Strip | Prepend | Replace) -> Normalizer:
-    """The same step in tokenizers."""
     try:
         from tokenizers import Regex, normalizers
     except ImportError:
@@ -309,6 +309,7 @@ def leading(steps: Sequence[NormalizerStep], text: str) -> int:
         )
     from tokenizers import normalizers
 
+    # Almost always it is one; each character asked for costs a call of the engine.
     engine, seen = normalizers.Sequence(engines), 8
     while True:
         cuts = _cut_by_engine(engine, text, partial(_first_characters, seen), "byte")

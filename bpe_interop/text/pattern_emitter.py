@@ -63,6 +63,7 @@ _ANCHORS: dict[Dialect, dict[str, str]] = {
     },
 }
 _FEW = 100
+"""A set of more characters is not looked at for one case of each letter."""
 _CONTROLS = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _SHORT = {"White_Space": ("s", "S"), "Nd": ("d", "D")}
 
@@ -140,6 +141,7 @@ class _Emitter:
             return f"{body}{counts}?"
         if node.mode == "greedy":
             return body + counts
+        # There `{1,3}+` is a repeated repetition, not a possessive one.
         if counts.startswith("{") and self.dialect == "oniguruma":
             return f"(?>{body}{counts})"
         return f"{body}{counts}+"
@@ -208,6 +210,7 @@ class _Emitter:
         if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
             return self._char(ranges[0][0], r"\.^$|?*+()[]{}")
         if not ranges:
+            # regex takes a negated class of all characters for everything (text/misreadings.py).
             return r"(?:(?!)[\s\S])" if self.dialect == "python" else r"[^\s\S]"
         if ranges[-1][1] == LAST and not self.as_ranges:
             return f"[^{self._ranges(Chars(complement(ranges)))}]"
@@ -227,6 +230,7 @@ class _Emitter:
             return _CONTROLS[char]
         if char in special:
             return "\\" + char
+        # A mark would be shown on the character before it.
         if char.isprintable() and not unicodedata.category(char).startswith("M"):
             return char
         if code <= 0x7F:

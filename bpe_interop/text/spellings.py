@@ -127,20 +127,15 @@ _WHOLE = rb"%b*[\r\n]|%b+" % (_SPACE, _NOT_NEWLINE)
 def spaces_never_join(vocabulary: Iterable[bytes], unreachable: Iterable[bytes]) -> bool:
     r"""Whether ``cl100k-trailing`` and ``cl100k`` give this vocabulary the same tokens.
 
-    The patterns differ at one place: white space that ends the text and holds a newline
-    followed by other white space is one pretoken by ``\s++$``, and two, cut after its last
-    newline, by ``\s*[\r\n]+`` and ``\s+(?!\S)``. The tokens are the same for every text if
-
-    - no token of ``vocabulary`` can stand across that cut (it would be white space, or parts of
-      white space characters' UTF-8, with a newline, then something, and no newline after that):
-      then no merge can cross it, so merging does the same on both sides (Lemma 1 in
-      ``docs/theory.md``), and no whole pretoken is looked up that is longer; and
-    - no token of ``unreachable`` (those that are looked up as whole pretokens but that merging
-      never builds) is one of the two parts, for then looking up the part would find it and
-      merging the whole would not.
-
-    True is a proof (Theorem 27); False says that it is not shown.
+    True is a proof (Theorem 27); False says that it is not shown. ``unreachable``: the tokens that
+    are looked up as whole pretokens and that merging never builds.
     """
+    # White space that ends the text and holds a newline followed by other white space is one
+    # pretoken by `\s++$`, and two, cut after its last newline, by `\s*[\r\n]+` and `\s+(?!\S)`.
+    # A token across the cut would be white space, or parts of such characters' UTF-8, with a
+    # newline, then something, and no newline after that. Without one no merge crosses the cut
+    # (Lemma 1). A token of `unreachable` that is one of the two parts would be found by looking
+    # the part up, and not by merging the whole.
     joins, whole = (re.compile(each, re.DOTALL).fullmatch for each in (_JOINS, _WHOLE))
     return not any(map(joins, vocabulary)) and not any(map(whole, unreachable))
 

@@ -46,6 +46,7 @@ UNICODE_TABLES: UnicodeTables
 def __getattr__(name: str) -> UnicodeTables:
     if name != "UNICODE_TABLES":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Asked for late, so that an import reads no file.
     data = _data()
     return UnicodeTables(data["unicode"], data["engines"])
 
@@ -290,6 +291,7 @@ def range_source(ranges: Ranges) -> str:
 def _decode(numbers: list[int]) -> Ranges:
     ranges = []
     end = 0
+    # The file has each range as the gap before it and its length.
     for gap, length in zip(numbers[::2], numbers[1::2], strict=True):
         ranges.append((end + gap, end + gap + length - 1))
         end += gap + length

@@ -119,7 +119,7 @@ def _never_cuts(step: PreTokenizerStep, present: CharSet) -> bool:
     try:
         node, behavior, invert = meaning(step)
     except PatternError:
-        return False
+        return False  # what is not understood is taken to act
     # A split that keeps only its matches would drop the text, and stays. Inverted otherwise, what
     # is not matched is one match.
     return _never_matches(node, present) and not (behavior == "removed" and invert)
@@ -190,6 +190,7 @@ def _changed(step: Lowercase | StripAccents | Nmt) -> dict[int, str] | None:
     """The characters that a step writes otherwise, each by itself; None where nothing can say."""
     try:
         return {ord(x): y for x, y in zip(characters(), images((step,)), strict=True) if x != y}
+    # Without tokenizers nothing knows its tables: the step is taken to act, and to write anything.
     except (EngineMissingError, PatternError):
         return None
 

@@ -210,6 +210,7 @@ class Machine:
         known = self._steps.get((threads, signature))
         if known is None:
             reading, accepts = self._closure(threads, signature)
+            # END is -1: read as bits, it would be in every set.
             bits = 0 if signature == END else signature
             after = tuple(at + 1 for at in reading if bits >> self._program[at].a & 1)
             known = self._steps[threads, signature] = after, accepts
@@ -240,6 +241,7 @@ class Machine:
         pending = list(reversed(threads))
         while pending:
             at = pending.pop()
+            # A lower thread does here what the first one did, and stands below it.
             if at in seen:
                 continue
             seen.add(at)
@@ -251,6 +253,7 @@ class Machine:
                 # The first way through wins: it silences all threads below.
                 return reading, True
             elif step.kind == "split":
+                # A stack: what is to be tried first goes on last.
                 pending += (step.b, step.a)
             else:
                 # An assertion about the next character, decided as that is read.
@@ -290,6 +293,7 @@ class Machine:
         for option in node.options[:-1]:
             choice = self._emit("split")
             self._add(option)
+            # A split to one place twice is a jump.
             ends.append(self._emit("split"))
             self._direct(choice, choice + 1, len(self._program))
         self._add(node.options[-1])
@@ -348,7 +352,6 @@ def next_character(node: Node) -> tuple[CharSet, bool]:
 
 @lru_cache(maxsize=64)
 def machine_of(node: Node) -> Machine:
-    """A pattern's program, made once."""
     return Machine(node)
 
 
@@ -356,6 +359,7 @@ def classes_of(sets: list[CharSet]) -> list[tuple[str, int]]:
     """One character of each class, readable ones first, and which of the sets it is in."""
     plainest_of: dict[int, int] = {}
     for first, after, signature in stretches(sets):
+        # A witness is to be readable, so a class is shown by a printable character if it has one.
         code = 0x21 if first < 0x21 < after else first
         if signature not in plainest_of or _plainness(code) < _plainness(plainest_of[signature]):
             plainest_of[signature] = code
@@ -365,6 +369,7 @@ def classes_of(sets: list[CharSet]) -> list[tuple[str, int]]:
 
 def stretches(sets: list[CharSet]) -> Iterator[tuple[int, int, int]]:
     """All code points but surrogates, in order, as stretches (first, after) of one class."""
+    # At each code point where sets begin or end, the bits of these sets. No text holds surrogates.
     changes: dict[int, int] = {0: 0, SURROGATES[0]: 0, SURROGATES[1] + 1: 0}
     for number, charset in enumerate(sets):
         for first, last in code_points(charset):

@@ -55,6 +55,7 @@ def as_byte_ranks(model: BPEModel) -> Rewrite:
         return Rewrite(ranks, "the ids are in the order of the ranks")
     utf8 = ByteChars() not in (model.pretokenizer or ())
 
+    # tiktoken looks a whole pretoken up first, so one that is a token shows nothing (Theorem 8).
     def ok(content: bytes) -> bool:
         return content not in table and text_for(model, content) is not None
 
@@ -111,6 +112,7 @@ def _fallback(model: BPEModel, table: Mapping[bytes, int]) -> Rewrite | None:
         return None
     else:
         what = f"characters without a token are handled ({fallback.missing})"
+        # Printable ones; 0x7F to 0x9F are controls.
         chars = (chr(point) for point in range(0x21, 0x3000) if not 0x7F <= point < 0xA0)
         missing = (char for char in chars if char.encode("utf-8") not in table)
         witness = next(missing, "\U0001f642")

@@ -240,10 +240,13 @@ def _between(within: Node | None, run: _CharacterRun) -> _CharacterRun:
             if _matches(machine, threads, following if following == END else following & known)
         }
         for place, (_, after) in enumerate(run.units):
+            # After the machine's sets come two for each unit: its members, and what must not
+            # follow.
             bit = len(machine.sets) + 2 * place
             if not signature >> bit & 1:
                 continue
             never = {following for following in classes if following >> (bit + 1) & 1}
+            # A match begins whatever may follow: a class, or the end.
             if len(begins | never) == len(classes) + 1:
                 continue
             if END in begins:

@@ -53,6 +53,7 @@ class Conflicts:
     def paths(self) -> Iterator[Path]:
         """All of them, the shortest first."""
         number = count()
+        # Each search waits with what it gave last, and goes on only when that is the least.
         queue: list[tuple[int, int, Search, Path | Search | None]] = []
         for least, search in self._searches():
             heappush(queue, (least, next(number), search, None))
@@ -68,6 +69,7 @@ class Conflicts:
                     ):
                         yield path
             elif path is not None:
+                # A further search within this one: it begins at once.
                 heappush(queue, (0, next(number), path, None))
             if self.checked > self.budget:
                 self.complete = False
@@ -194,6 +196,8 @@ class Conflicts:
 
 def _moved(ours: Spines, theirs: Spines, ends: list[bytes], starts: list[bytes]) -> bool:
     """Whether a merge that ends in a token and one that starts with it change places."""
+    # One pass in the order of ours. The left one is first if its place is not later
+    # (`Spines.left_first`), so of equal places the ends, marked 0, come before the starts.
     events = [(ours.before[token], 0, theirs.before[token]) for token in ends]
     events += [(ours.after[token], 1, theirs.after[token]) for token in starts]
     events.sort()

@@ -14,6 +14,8 @@ from .spines import Spines
 from .utf8 import ends_inside, is_inside_utf8, starts_inside
 
 _BESIDE = tuple(text.encode() for text in ("", " ", "\u2581", "\n", "a", "1", ".", "\u2581a", "a "))
+# The first bytes of characters of two to four bytes, and what may complete them: after E0 the next
+# byte is at least A0, after F0 at least 90 (RFC 3629, section 4).
 _BEFORE = (b"", b"\xc3", b"\xe4", b"\xe4\xb8", b"\xf0", b"\xf0\x9f", b"\xf0\x9f\x98")
 _AFTER = (b"", b"\x80", b"\x80\x80", b"\x80\x80\x80", b"\xa0\x80", b"\x90\x80\x80")
 _TRIED = 40

@@ -176,7 +176,7 @@ class DifferingCuts:
             try:
                 text = content.decode("utf-8")
             except UnicodeDecodeError:
-                continue
+                continue  # no whole pretoken: such steps cut between characters
             if text and (
                 self._class(ord(text[0])) in self._after
                 or self._class(ord(text[-1])) in self._before
@@ -269,6 +269,7 @@ def _parts(token: bytes) -> Iterator[range]:
         step, low = 1 << 6 * place, 0
         for byte in token[:place]:
             low = low << 6 | byte & 0x3F
+        # From the first of these code points that is beyond ASCII.
         yield range(low + max(0, -((low - 0x80) // step)) * step, LAST + 1, step)
     while place < len(token):
         size = size_of(token[place])
@@ -282,6 +283,7 @@ def _parts(token: bytes) -> Iterator[range]:
         for byte in part[1:]:
             code = code << 6 | byte & 0x3F
         open_bits = 6 * (size - len(part))
+        # No overlong forms: the least code point that takes so many bytes.
         low = max(code << open_bits, (0x80, 0x80, 0x80, 0x800, 0x10000)[size])
         yield range(low, min((code + 1 << open_bits) - 1, LAST) + 1)
 

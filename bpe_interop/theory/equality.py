@@ -240,6 +240,7 @@ def _missing(systems: tuple[System, System]) -> bytes:
     if systems[0].alphabet == "byte":
         return next((bytes([byte]) for byte in range(0x80) if byte not in known), b"")
     used = set(known.decode("utf-8", "replace"))
+    # A readable one if there is one, then those of private use.
     chars = (chr(point) for point in chain(b"x?", range(0xE000, 0xF900), range(0x80)))
     return next((char.encode() for char in chars if char not in used), b"")
 

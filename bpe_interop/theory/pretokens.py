@@ -90,6 +90,7 @@ def _by_automaton(steps: Sequence[PreTokenizerStep], text: str) -> Occurrence:
         return Occurrence(None)
     try:
         pattern, covers = _parsed(step.pattern)
+        # What lies between the matches would be pretokens, too.
         if not matches_only and not covers:
             return Occurrence(None)
         rest = continuation(pattern, text)

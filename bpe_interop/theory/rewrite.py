@@ -324,6 +324,7 @@ def _ordered(spines: Spines, level: list[bytes], place: Callable[[bytes], int]) 
     stuck = {token: place(token) for token in level}
     order: list[bytes] = []
     while stuck:
+        # In a circle none is free: the least id breaks it, and the list that results is decided.
         token = heappop(free)[1] if free else min(stuck, key=stuck.__getitem__)
         if stuck.pop(token, None) is None:
             continue
@@ -347,6 +348,7 @@ def forced_circle(system: System) -> list[bytes]:
             tied = spines.priority[token] == spines.priority[other] and token != other
             if tied and other in short and spines.keeps_apart(token, spines.splits[other][1]):
                 before.setdefault(other, {})[token] = None
+    # A circle of two is the plainest to show.
     for token, earlier in before.items():
         for other in earlier:
             if token in before.get(other, ()):
@@ -354,6 +356,7 @@ def forced_circle(system: System) -> list[bytes]:
     try:
         TopologicalSorter(before).prepare()
     except CycleError as error:
+        # graphlib names the token at which the circle closes twice.
         return list(error.args[1][1:])
     return []
 

@@ -120,7 +120,7 @@ def compared_cuts(left: Steps, right: Steps, without: CharSet = NOTHING) -> Comp
             if text != "":
                 return ComparedCuts(text, by="Theorem 11")
     except PatternError:
-        pass
+        pass  # not of the shape of Theorem 11; Theorem 14 may decide
     try:
         return ComparedCuts(first_cut_difference(left, right, without), by="Theorem 14")
     except PatternError as error:
@@ -135,7 +135,7 @@ def compared_cuts(left: Steps, right: Steps, without: CharSet = NOTHING) -> Comp
         if first_cut_difference(left, right, without) is None:
             return ComparedCuts(by="Theorem 14")
     except PatternError:
-        pass
+        pass  # the reason for the whole sequences says more
     return ComparedCuts(why=why)
 
 

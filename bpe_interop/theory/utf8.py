@@ -15,6 +15,8 @@ UTF8_BYTES: frozenset[int] = frozenset(range(256)) - {0xC0, 0xC1} - frozenset(ra
 """The bytes that occur in UTF-8."""
 
 _TAIL = b"[\x80-\xbf]"
+# The end of a character, whole ones, the beginning of one. E0, ED, F0 and F4 narrow the byte after
+# them: no overlong forms, no surrogates, nothing beyond U+10FFFF.
 _INSIDE = re.compile(
     b"(?:%(t)s{1,3}(?![\x80-\xbf]))?"
     b"(?:[\x00-\x7f]|[\xc2-\xdf]%(t)s|\xe0[\xa0-\xbf]%(t)s|\xed[\x80-\x9f]%(t)s"
@@ -87,6 +89,7 @@ def text_with(byte: int) -> str:
         return chr(byte)
     if byte < 0xC0:
         return bytes([0xC2, byte]).decode()
+    # The least that is not overlong.
     tails = {0xE0: b"\xa0\x80", 0xF0: b"\x90\x80\x80"}
     tail = tails.get(byte, b"\x80" * (size_of(byte) - 1))
     return (bytes([byte]) + tail).decode()
