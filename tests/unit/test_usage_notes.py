@@ -137,7 +137,7 @@ HEADER = b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}'
         ("tokenizer.model", b"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"),
         ("tokenizer.json", b"\xef\xbb\xbf{}", "a byte order mark"),
         ("tokenizer.json", b'{"a": 0, "b": 1}', "a vocabulary, ids by tokens, without merges"),
-        ("tokenizer.json.gz", gzip.compress(b"{}"), "packed (gzip)"),
+        ("tokenizer.json.gz", gzip.compress(b"{}", mtime=0), "packed (gzip)"),
         ("rwkv_vocab_v20230424.txt", b"1 '\\x00' 1\n257 'the' 3\n", "RWKV"),
         ("codes.bpe", b"#version: 0.2\nt h\nth e</w>\n", "merges without ids"),
         ("bpe.codes", b"t h 100\nth e</w> 90\n", "merges without ids"),
