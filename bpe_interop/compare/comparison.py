@@ -87,6 +87,7 @@ def decode_tokens(pair: Pair, a: BPEModel, b: BPEModel, names: tuple[str, str]) 
         count += len(chunk)
         answers = pair.decode([ids for _, ids in chunk])
         for (content, ids), texts in zip(chunk, answers, strict=True):
+            # A failure on both sides shows nothing equal, so it is noted too.
             if texts[0] != texts[1] or texts[0] is None:
                 odd.append(OddToken(content, ids, texts))
     return DecodedTokens(count, tuple(odd))
@@ -231,7 +232,7 @@ def verify(
 def _refuse_for_lock(
     lock: str | Path, engine: str | None, preset: str | None, options: RunOptions
 ) -> None:
-    """A lock file is the model alone: there are no files for an engine or for workers."""
+    # A lock is the model alone: there are no files for an engine, or for workers to read.
     given = [
         what
         for what, value in (
@@ -323,6 +324,8 @@ def _explained(a: Side, b: Side, proof: Proof, report: Report) -> Report:
     if report.stage == "pre-tokenizer":
         more += [*_cause(a, b), *_cause(b, a)]
     report = replace(report, notes=tuple(more))
+    # A narrower scope is offered where it is proved, the text that was found is outside it, and
+    # a proof speaks for the engines.
     less = None if proof.outcome == "proved" else narrower(one, two, proof)
     if less is None or _shown_in(less, report) or doubts(engines_of((a, b))):
         return report
@@ -342,7 +345,6 @@ def _idle_lookup(a: BPEModel, b: BPEModel, report: Report) -> Iterator[str]:
 
 
 def _cause(side: Side, other: Side) -> Iterator[str]:
-    """What in a side's file makes its pretokens others, and how the file is repaired."""
     if side.model is None or other.model is None:
         return
     why = side.source.format.cause(side.model, other.model)
@@ -418,6 +420,7 @@ def _run(
             patience=PATIENCE,
             tick=options.watch,
         )
+        # A comparison that lost its patience is cut short as well, but nobody interrupted it.
         ended = any(note.startswith(ENDED_EARLY) for note in ran.corpus.notes)
         ran.interrupted = ran.corpus.interrupted and not ended
     ran.notes += decoded.notes()
@@ -446,6 +449,7 @@ def _awkward_texts(sides: Sides, *, every: bool, tokens: bool) -> Iterator[str]:
     a, b = sides.a.source.model, sides.b.source.model
     made = thorough if every else awkward
     yield from made(a)
+    # Other random texts than those of the first model.
     yield from made(b, seed=1)
     if tokens:
         yield from every_token(a)

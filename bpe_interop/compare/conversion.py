@@ -103,6 +103,7 @@ def expected(own: OwnEngine, texts: list[str], modes: Iterable[Mode]) -> Expecte
             if isinstance(ids, Failure):
                 return None
             answers.append(ids)
+            # The same ids decode to the same text in every mode.
             if not mode.decodes or ids == agreed[place]:
                 decoded.append(None)
                 continue
@@ -169,7 +170,7 @@ class EngineProcess:
         self._orders.put(wanted)
 
     def agrees(self) -> bool:
-        """Whether it gives just that. False where it did not work as well."""
+        """Whether it gives just that; False too where it did not work."""
         return self._answer.result()
 
     def _work(self) -> bool:
@@ -183,6 +184,8 @@ class EngineProcess:
                 given = self._child.call(method, order)
             return given is True
         except (EndedError, BpeInteropError, pickle.PickleError):
+            # Whatever went wrong there, the engine is run again in this process, which says what it
+            # is.
             return False
 
 
@@ -394,6 +397,7 @@ def check_source(
     try:
         engine = from_files(row.engine, row.name, source.files, model)
     except EngineMissingError as error:
+        # A source may be of a library that is not installed; what is written may not go unchecked.
         return (Check(row.engine, "", skipped=error.fix, of="source"),)
     says_template = source.says_template
     checks = _run(engine, own, _texts(model, row.engine), tick, says_template=says_template)
@@ -435,6 +439,8 @@ def _run(
         modes = [mode for mode in modes if not mode.add_special_tokens]
     if not engine_row(engine.name).slow or len(modes) < 2:
         return (_checked(engine, own, texts, modes, tick, again),)
+    # A slow engine runs all texts in the first mode only: the others differ from it where there is
+    # an added token, or a template.
     few = _about_added(own.model, texts, engine.name)
     return (
         _checked(engine, own, texts, modes[:1], tick, again),

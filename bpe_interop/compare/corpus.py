@@ -538,6 +538,7 @@ class SideTicket:
         try:
             model = opened_from(self.ticket, files)
         except UnsupportedError as error:
+            # As where it was opened first: the engine of its format runs it.
             return TokenizerSource(self.ticket.label, row, own, None, refusal=error.what)
         return TokenizerSource(self.ticket.label, row, own, model, beside=beside)
 
@@ -689,7 +690,7 @@ def _shrunk(report: CorpusReport, sides: Sides, isolate: bool) -> CorpusReport:
             if smaller is not None:
                 differences[place] = _replaced(each, smaller)
     except KeyboardInterrupt:
-        pass
+        pass  # the report is whole; the texts that are left stay as long as they were
     finally:
         pair.close()
     return replace(report, found=keep(differences))

@@ -108,7 +108,7 @@ def locked(source: str | Path) -> Lock | None:
             return None
         data = read(path)
     except SourceError:
-        return None
+        return None  # opening it as a source says what is wrong
     return load(data, str(path))
 
 
@@ -170,6 +170,7 @@ def _words(steps: Sequence[object] | None, write: Callable[[], Json]) -> Json:
     try:
         written = write()
     except (ValueError, BpeInteropError):
+        # tokenizers has no such step; this part is for people, the model is packed beside it.
         return cast(Json, [step_form(step) for step in steps])
     if isinstance(written, dict) and written.get("type") == "Sequence":
         return next(value for value in written.values() if isinstance(value, list))
@@ -243,6 +244,7 @@ def load(data: bytes, name: str) -> Lock:
     try:
         return _read(parse(data, name), name)
     except FormatError as error:
+        # What a reader of JSON proposes does not help with a file that a program wrote.
         error.fix = error.fix if error.fix == _UPDATE else _AGAIN
         raise
 

@@ -88,6 +88,7 @@ def _settings(model: BPEModel, key: str) -> dict[str, Json]:
     asked = batching.get(key) if isinstance(batching, dict) else None
     if not isinstance(asked, dict):
         return {}
+    # What tokenizers takes where the file says nothing.
     settings: dict[str, Json] = {"direction": "Right"}
     settings.update({name: value for name, value in asked.items() if value is not None})
     return settings

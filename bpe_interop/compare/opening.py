@@ -60,6 +60,7 @@ def open_source(
     try:
         return load_source(source, preset=preset, offline=offline)
     except UnsupportedError as error:
+        # An engine may read what our encoder does not; then it is compared by texts alone.
         path = Path(source)
         if not served or not path.exists():
             raise
@@ -110,12 +111,10 @@ def side_of(
 
 
 def in_engine(engine: str, source: TokenizerSource[BPEModel | None]) -> Build:
-    """How a source becomes a side in an engine that reads its format; sent to processes as it is.
-
-    Where special tokens are not stated, the engine gets none: :func:`modes_of` then asks for none.
-    """
+    """How a source becomes a side in an engine that reads its format; it can be pickled."""
     model = source.model
     if model is not None and model.added is None:
+        # Not stated, so the engine gets none, and `modes_of` asks for none.
         model = replace(model, added=())
     return partial(from_files, engine, source.format.name, dict(source.files), model)
 
@@ -295,7 +294,7 @@ def _open_tiktoken(side: Any) -> Side:
 
 
 def _open_sentencepiece(side: Any) -> Side:
-    """What only the Python object was told (``add_bos``, sampling ...) is no part of it."""
+    # What only the Python object was told (`add_bos`, sampling ...) is no part of it.
     row, files = by_name("sentencepiece"), files_from_sentencepiece(side)
     model = row.load(files)
     engine = from_files("sentencepiece", row.name, files)
@@ -303,8 +302,8 @@ def _open_sentencepiece(side: Any) -> Side:
 
 
 def _open_tokenizers(side: Any) -> Side:
-    """A copy: running it sets truncation, padding and how special tokens are found."""
     model, label = model_from_tokenizers(side), _named(side)
+    # Running one sets truncation, padding and how special tokens are found: so a copy is run.
     with guarded("tokenizers", "to copy the tokenizer"):
         own = copy.deepcopy(side)
         same = own.get_added_tokens_decoder() == side.get_added_tokens_decoder()
@@ -324,8 +323,8 @@ def _open_transformers(side: Any) -> Side:
 
 
 def _named(side: object) -> str:
-    """``repr`` of such an object may be its whole vocabulary."""
     kind = type(side)
+    # `repr` of such an object may be its whole vocabulary.
     return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
 
 

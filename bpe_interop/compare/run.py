@@ -76,6 +76,7 @@ def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode])
     for mode in modes:
         left: Sequence[Sequence[int] | Failure]
         right: Sequence[Sequence[int] | Failure]
+        # Arrays of both sides are compared without making Python's integers.
         if type(a) is OwnEngine and type(b) is OwnEngine:
             left, right = encode_to_arrays(a, texts, mode), encode_to_arrays(b, texts, mode)
         else:
@@ -88,14 +89,15 @@ def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode])
                 outcome.tokens_b = 0 if isinstance(y, Failure) else len(y)
             if isinstance(x, Failure) or isinstance(y, Failure):
                 outcome.fail(x, y)
+                # Where both fail, neither is at fault alone.
                 outcome.one_failed += type(x) is not type(y)
                 continue
             outcome.compared += 1
             if x != y:
                 outcome.keep(Mismatch(mode, texts[place], tuple(x), tuple(y)))
+            # The same ids decode to the same texts, in whatever mode they were given.
             elif x != agreed[place] and mode.decodes:
                 decoded.append(place)
-        # What ids decode to does not depend on the mode.
         rows = [row for place in decoded if not isinstance(row := left[place], Failure)]
         back = (decode_all(side, rows, [texts[place] for place in decoded]) for side in (a, b))
         for place, ids, one, two in zip(decoded, rows, *back, strict=True):
@@ -165,6 +167,7 @@ class ChildPair:
             outcomes: list[Answers] = self._call("compare", texts)
             return outcomes
         except EndedError:
+            # One of them killed the child: each alone, to know which, and which side.
             return [self._compare_one(text) for text in texts]
 
     def shrink(self, text: str, mode: Mode) -> Mismatch | None:
@@ -173,7 +176,7 @@ class ChildPair:
             mismatch: Mismatch = self._call("shrink", text, mode)
             return mismatch
         except EndedError:
-            return None
+            return None  # a smaller text killed a side: the text stays as it is
 
     def decode(self, sequences: list[tuple[int, ...]]) -> list[Decoded]:
         """What each side makes of ids; None where it fails on them, or does not survive them."""
@@ -182,6 +185,7 @@ class ChildPair:
             return texts
         except EndedError:
             if len(sequences) > 1:
+                # One of them killed the child: each alone.
                 return [self.decode([ids])[0] for ids in sequences]
             return [(None, None)]
 
@@ -365,6 +369,7 @@ def ask_both(
     pair = LocalPair(a, b, modes)
     tally = compare_in(pair, (a.name, b.name), texts, modes, tick, patience)
     if tally.interrupted:
+        # `compare_in` reports what was done so far; here nobody asks for that.
         raise KeyboardInterrupt
     return tally
 

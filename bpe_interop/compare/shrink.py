@@ -61,6 +61,8 @@ class _Probe:
             return None
         self.budget -= 1 + len(text) // 1000
         mismatch = self._ask(text)
+        # A difference between ids must not become one between what equal ids decode to, nor the
+        # other way round.
         if mismatch is None or (mismatch.decoding is not None) != self.decoding:
             return None
         return mismatch
@@ -103,6 +105,7 @@ def first_difference(side: Engine, mismatch: Mismatch) -> int:
 
 def _narrow(probe: _Probe, mismatch: Mismatch, place: int) -> Mismatch:
     """The difference on the text around a place, where it is there still."""
+    # From the smallest window on: the first that still shows the difference is taken.
     for radius in _RADII:
         part = mismatch.text[max(0, place - radius) : place + radius]
         if len(part) < len(mismatch.text) and (smaller := probe(part)) is not None:

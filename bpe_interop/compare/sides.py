@@ -81,12 +81,10 @@ class OwnEngine(OneByOne):
     def encode_to_arrays(
         self, texts: Sequence[str], *, special: Special, add_special_tokens: bool
     ) -> list[array[int]]:
-        """The same as arrays of 32 bits, which are compared and decoded without Python's integers.
-
-        They are often asked for with the template right after without.
-        """
+        """The same as arrays of 32 bits, compared and decoded without Python's integers."""
         wanted = list(texts)
         before, way, rows = self._last
+        # The same texts are often asked for with the template right after without.
         if way != special or before != wanted:
             ids, ends = self.encoder.encode_joined(wanted, _ALLOWED[special], threads=_THREADS)
             rows = [ids[start:end] for start, end in pairwise((0, *ends))]
@@ -184,6 +182,7 @@ def encode_all(side: Engine, texts: list[str], mode: Mode) -> list[list[int] | F
             )
         )
     except _UNANSWERED:
+        # A batch fails as a whole: one by one, to know on which text.
         return [encode_one(side, text, mode) for text in texts]
 
 
@@ -193,6 +192,7 @@ def encode_to_arrays(side: OwnEngine, texts: list[str], mode: Mode) -> list[arra
     try:
         return [*side.encode_to_arrays(texts, special=mode.special, add_special_tokens=placed)]
     except _UNANSWERED:
+        # As above.
         rows = [encode_one(side, text, mode) for text in texts]
     return [row if isinstance(row, Failure) else array("I", row) for row in rows]
 
@@ -300,6 +300,7 @@ class ScopeFilter:
         ]
         for normalize in self._normalize:
             texts |= set(map(normalize, texts))
+        # Normalizing may leave nothing of a token: it would be in every text.
         self._added = re.compile("|".join(map(re.escape, filter(None, texts))) or "(?!)")
 
     def __call__(self, text: str) -> bool:

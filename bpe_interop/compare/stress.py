@@ -198,7 +198,7 @@ def completed(content: bytes) -> tuple[bytes, bytes] | None:
         try:
             (head + content + tail).decode("utf-8")
         except UnicodeDecodeError:
-            continue
+            continue  # other bytes are tried beside it
         return head, tail
     return None
 
@@ -213,6 +213,7 @@ def texts_with(content: bytes, model: BPEModel) -> Iterator[str]:
     if missing is None:
         return
     head, tail = missing
+    # The last byte of a character may be any of these 64.
     tails = [tail[:-1] + bytes([last]) for last in range(0x80, 0xC0)] if tail else [tail]
     for each in tails:
         text = (head + content + each).decode("utf-8", "replace")
@@ -254,6 +255,7 @@ def _scalars() -> Iterator[int]:
 
 
 def _scalar(place: int) -> int:
+    # Past the surrogates, which are no scalar values.
     return place if place < 0xD800 else place + 0x800
 
 

@@ -161,11 +161,9 @@ def _proves(
 
 
 def _runs_alike(side: Side, notes: list[str], against: list[str]) -> bool:
-    """Whether the engine of a source's format runs it as our encoder does.
-
-    A proof is about models; a file that its engine refuses, or runs otherwise, is not its model.
-    """
     source = side.source
+    # A proof is about models; a file that its engine refuses, or runs otherwise, is not its model.
+    # An engine that runs already was asked.
     if not isinstance(side.engine, OwnEngine) or source.model is None or not source.files:
         return True  # of a lock file there is a model alone
     name, model = source.format.engine, source.model
@@ -175,6 +173,8 @@ def _runs_alike(side: Side, notes: list[str], against: list[str]) -> bool:
     try:
         engine = from_files(name, source.format.name, source.files, model)
     except EngineMissingError as error:
+        # Not installed: that says nothing against the proof, and the note says that it was not
+        # asked.
         notes.append(f"{source.label}: not run in {name}: {error.fix}")
         return True
     except (EngineError, UnstatedError) as error:
@@ -293,6 +293,7 @@ def _replay(
 ) -> str | None:
     """Runs a witness in the engine of a side's format; a note where it says otherwise."""
     run, source, mode = side.engine, side.source, mismatch.mode
+    # An engine gave the ids itself, so nothing need be run again.
     if run.name != OwnEngine.name:
         return f"{run.name} {run.version}"
     if mismatch.decoding is not None or not source.files:
@@ -412,8 +413,9 @@ def first_stage(a: Encoder, b: Encoder, text: str, mode: Mode) -> str:
         try:
             x, y = a.encode_pretoken(content), b.encode_pretoken(content)
         except EncodeError:
-            return perhaps or "core"
+            return perhaps or "core"  # one side has no token for what the other merges
         if x != y:
+            # The same tokens under other numbers are a difference of ids, not of merging.
             same = [a.token_bytes(i) for i in x] == [b.token_bytes(i) for i in y]
             return "ids" if same else "core"
     return perhaps or "added tokens"

@@ -230,6 +230,7 @@ class _Reader:
     def _version(self) -> int:
         data = self._take(4)
         version = int.from_bytes(data, "little")
+        # Versions are small, so the lower half is zero only in the other order of bytes.
         if version & 0xFFFF == 0:
             self._sign, version = ">", int.from_bytes(data, "big")
         if version not in VERSIONS:
@@ -279,10 +280,7 @@ class _Reader:
         return Key(numbers, _NAMES[_ARRAY], _NAMES[kind])
 
     def _strings(self, count: int) -> list[bytes]:
-        """Strings one after the other; the bytes must be there before each is made.
-
-        Where they are not, those that are there need not be read again.
-        """
+        """Strings one after the other; the bytes must be there before each is made."""
         # Each takes its length at least.
         self._need(count * (8 if self._wide else 4))
         if self._begun is None or self._begun[0] != self._at:
@@ -295,6 +293,7 @@ class _Reader:
             start = at + size
             stop = start + length(data, at)[0] if start <= end else start
             if stop > end or start > end:
+                # More bytes may come (`go_on`): the strings that are whole are not read again.
                 self._begun = first, at, strings
                 self._need(stop - self._at)
             add(data[start:stop])

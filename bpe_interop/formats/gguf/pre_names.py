@@ -123,6 +123,7 @@ def chosen(model: BPEModel) -> Chosen | None:
     steps, lookups = model.pretokenizer or (), whole_lookups(model)
     names = [name for name in _in_order(model) if _looks_up_alike(name, model, lookups)]
     for name in names:
+        # Probes refute nearly all names, and cost less than a proof.
         if cut_apart(cuts(SPLITTERS[name].steps), cuts(steps)):
             continue
         by = same_cuts(SPLITTERS[name].steps, steps)
@@ -236,6 +237,7 @@ def _texts(first: str, one: Steps, two: Steps, lookups: Collection[bytes]) -> It
     yield from sorted({first, *PROBES, *islice(strings, _STRINGS)} - {""}, key=_by_length)
     # Behind the cut, a token that only lookup finds is a pretoken for one side only.
     for content in islice(sorted(lookups, key=_by_length), _STRINGS if first else 0):
+        # A token that is no text by itself is no end of one.
         with suppress(UnicodeDecodeError):
             yield first[:-1] + content.decode("utf-8")
 
@@ -272,7 +274,7 @@ def _read_by_proofs(step: PreTokenizerStep) -> PreTokenizerStep:
     try:
         return replace(step, pattern=preferred(step.pattern, "fancy-regex"))
     except PatternError:
-        return step
+        return step  # then proofs do not decide it
 
 
 def _in_order(model: BPEModel) -> list[str]:
@@ -293,7 +295,7 @@ def _same_tokens(steps: Steps, model: BPEModel, lookups: Collection[bytes]) -> b
     try:
         places = DifferingCuts(steps, model.pretokenizer or ())
     except PatternError:
-        return False
+        return False  # not decided
     return places.none_beside(lookups) and places.none_across(textual(model))
 
 
@@ -307,7 +309,7 @@ def same_cuts(a: Steps, b: Steps) -> By | None:
             if first_difference(parse(one), parse(two)) is None:
                 return "Theorem 11"
         except PatternError:
-            pass
+            pass  # not of the shape of Theorem 11; Theorem 14 may decide
     return "Theorem 14" if _first_apart(a, b) is None else None
 
 
@@ -315,6 +317,7 @@ def same_cuts(a: Steps, b: Steps) -> By | None:
 def _first_apart(a: Steps, b: Steps) -> str | None:
     """A shortest text that two sequences cut otherwise; None: none, empty: not decided."""
     try:
+        # llama.cpp's tables are those of Unicode 15.1 (Theorem 14).
         return first_cut_difference(a, b, newer_characters())
     except PatternError:
         return ""
@@ -349,6 +352,7 @@ def groups() -> tuple[Group, ...]:
     for steps, names in rows.items():
         for group in sharing:
             first = group[0]
+            # A probe that is cut otherwise spares the proof.
             if cuts(first) != cuts(steps):
                 continue
             try:

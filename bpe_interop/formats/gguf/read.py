@@ -181,9 +181,9 @@ def _verbatim(text: str, kind: int, of_bytes: bool) -> bytes | None:
 
 
 def _letter(char: str, text: str) -> bytes:
-    """The byte that a letter stands for; llama.cpp's mark for a character that is none."""
     if is_mapped(char):
         return to_bytes(char)
+    # llama.cpp's mark for a character that is no letter of GPT-2's (llama_decode_text).
     return f"[UNK_BYTE_0x{char.encode().hex()}{text}]".encode()
 
 
@@ -319,6 +319,7 @@ def _read_gpt2(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
     ids, kinds = _contents(keys, tokens, pairs, splitter)
     every_byte = map(bytes, zip(range(256)))
     missing = missing_bytes([b for b in every_byte if b in ids and ids[b] not in kinds])
+    # A byte without a token is left out of the ids, after merging.
     fallback = Fallback("drop", after_merging=True) if missing else Fallback()
     return BPEModel(
         vocab=Vocab(ids, kinds),
@@ -348,7 +349,7 @@ def _splitter(keys: Keys) -> NamedSplitter:
 
 
 def _pairs(keys: Keys, contents: _Contents) -> tuple[tuple[bytes, bytes], ...]:
-    """The merges in order; of a pair that appears twice llama.cpp keeps the first."""
+    """The merges in order, each once."""
     listed = keys.array(MERGES, "string")
     if listed is None and keys.text(PRE) == "kimi-k2":
         return ()
@@ -356,6 +357,8 @@ def _pairs(keys: Keys, contents: _Contents) -> tuple[tuple[bytes, bytes], ...]:
         keys.fail(MERGES, "the key is missing: there are no merges in this file")
     pairs: dict[tuple[bytes, bytes], None] = {}
     for place, line in enumerate(as_c_strings(listed)):
+        # From the second character on, as llama.cpp does (llama_vocab::impl::load): a part may
+        # begin with a space.
         cut = line.find(b" ", 1)
         try:
             if cut < 0:
@@ -367,6 +370,7 @@ def _pairs(keys: Keys, contents: _Contents) -> tuple[tuple[bytes, bytes], ...]:
                 f"expected two tokens in {contents.alphabet} with a space between them, found "
                 f"{show(line[:60])}",
             )
+        # Of a pair that appears twice llama.cpp keeps the first.
         pairs.setdefault((left, right))
     return tuple(pairs)
 
@@ -484,7 +488,6 @@ def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
 def _template(
     keys: Keys, tokens: Tokens, roles: Mapping[str, int | None], bos: bool
 ) -> SequenceTemplate:
-    """``bos``: whether BOS is added."""
     ends: list[AddedToken | None] = []
     for role, adds in (("bos", bos), ("eos", keys.flag(ADD["eos"], False))):
         key = ADD[role]

@@ -324,12 +324,14 @@ def _texts(keys: Keys) -> list[str]:
         keys.fail(TOKENS, "there are no tokens")
     listed = as_c_strings(listed)
     once = {*listed}
+    # Nearly every file: no text twice, none empty, all UTF-8. What is otherwise is found below.
     if len(once) == len(listed) and b"" not in once:
         with suppress(UnicodeDecodeError):
             return [word.decode("utf-8") for word in listed]
     first: dict[bytes, int] = {}
     texts: list[str] = []
     for number, token in enumerate(listed):
+        # The text that llama.cpp gives an empty token (llama_vocab::impl::load).
         word = token or f"[EMPTY_{number}]".encode()
         if first.setdefault(word, number) != number:
             keys.fail(

@@ -201,6 +201,7 @@ def _merges(model: BPEModel, listing: TokenListing) -> Iterator[bytes]:
     """The merges in order whose tokens are all listed, as lines; of characters all."""
     if model.alphabet == "char":
         for one, two in pairs_of(model):
+            # A line is cut at a space, and ends at a NUL: such a merge cannot be written.
             if b" " not in one + two and NUL not in one + two:
                 yield one + b" " + two
         return
@@ -212,9 +213,10 @@ def _merges(model: BPEModel, listing: TokenListing) -> Iterator[bytes]:
 
 
 def pairs_of(model: BPEModel) -> Iterator[tuple[bytes, bytes]]:
-    """The merges in order, each once; llama.cpp keeps the first of two, tokenizers the last."""
+    """The merges in order, each once."""
     rule = model.merges
     if isinstance(rule, PairList):
+        # Of a pair that is listed twice tokenizers obeys the last place, and llama.cpp the first.
         last = {pair: place for place, pair in enumerate(rule.pairs)}
         yield from sorted(last, key=last.__getitem__)
         return
@@ -310,6 +312,7 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> TokenListing:
             taken.add(text)
     numbers = {*of_vocab, *(token.id for token in model.added or ())}
     size = max(numbers) + 1
+    # Where ids leave more holes than can be filled, tokens move together.
     if size > len(numbers) + _HOLES:
         places = {number: place for place, number in enumerate(sorted(numbers))}
         size = len(numbers)

@@ -115,14 +115,12 @@ def _pattern(text: str) -> Pattern:
 
 
 def _tokens(model: BPEModel, merger: Merger, text: str) -> Iterator[str]:
-    """The tokens that merging gives for a text; what has none is not cut.
-
-    A missing character that vanishes lets its neighbours merge: then the text is not cut at all.
-    """
     ids, fallback = model.vocab.ids, model.fallback
     symbols = symbols_of(text.encode(), "char")
     bytes_ = falls_back_to_bytes(model)
     if not all(map(ids.__contains__, symbols)) and not (bytes_ or fallback.missing == "unknown"):
+        # A missing character that vanishes lets its neighbours merge, so there is no place to cut
+        # at.
         yield text
         return
     for known, group in groupby(symbols, ids.__contains__):
@@ -153,6 +151,7 @@ def with_user_defined(model: BPEModel) -> BPEModel:
     kept = {c: n for c, n in ids.items() if c not in numbering or n in kinds}
     found = replace(model, vocab=Vocab(kept, kinds), lookup_first=False, pretokenizer=())
     own = in_own_terms(found)
+    # Read so only if it is written again with the same steps (Theorem 31).
     same = own.lookup_first and own.pretokenizer == steps and own.merges == model.merges
     return found if same else model
 
@@ -164,7 +163,7 @@ def _words(step: object) -> list[str]:
     try:
         node = parse(step.pattern)
     except PatternError:
-        return []
+        return []  # then it is another split
     words = [literal(each) for each in (node.options if isinstance(node, Alternation) else [node])]
     return words if all(words) else []
 
@@ -234,8 +233,8 @@ def unknown_spelling(model: BPEModel) -> str:
 
 
 def _in_place(model: BPEModel, spelling: str, surface: str) -> Replace:
-    """Replaces a token's text, and not a part of another's."""
     for content in model.vocab.ids:
+        # As a part of another token it must stay.
         if spelling in content.decode("utf-8").replace(SPACE, " "):
             return Replace(_pattern(rf"\A{_escaped(spelling)}\z"), surface)
     return Replace(spelling, surface)

@@ -143,6 +143,7 @@ def _load(
         )
     except InvalidModelError as error:
         _locate(error, root)
+    # Only such models can have user-defined tokens as splits (Theorem 31).
     if not read.lookup_first or read.alphabet == "byte":
         return read
     from .pieces import with_user_defined  # few files have splits like these
@@ -199,7 +200,7 @@ def _check_kind(root: Node) -> None:
 
 
 def _untyped(model: Node) -> str:
-    """What an old file without a model type holds, told by the keys that only it has."""
+    # An old file without a type: told by the keys that only one kind has.
     if "merges" in model:
         return "BPE"
     if isinstance(model.get("vocab").value, list):
@@ -280,7 +281,7 @@ def _check_normal_form(
 
 
 def _last_of_each_id(tokens: Iterable[AddedToken], notes: list[str]) -> tuple[AddedToken, ...]:
-    """Tokenizers keeps the last token of those that come to one number, and forgets the others."""
+    # tokenizers keeps the last of those that come to one number, and forgets the others.
     kept = {token.id: token for token in tokens}
     for token in tokens:
         if kept[token.id] is not token:

@@ -222,6 +222,7 @@ class TakenDocument:
 
 def take(document: bytes, file: str) -> TakenDocument | None:
     """What the kernel has read of a document; None where it leaves all to Python."""
+    # A guess, which `TakenDocument.check` compares with what the components say.
     alphabet: Alphabet = "byte" if b'"ByteLevel"' in document else "char"
     read = take_vocabulary(document, alphabet)
     if read is None:
@@ -230,7 +231,7 @@ def take(document: bytes, file: str) -> TakenDocument | None:
     try:
         root = parse(rest, file)
     except FormatError:
-        return None
+        return None  # Python reads it from the start, and says what is wrong where
     spellings = Spellings(ids, alphabet, literal)
     texts = frozenset(token.decode("utf-8") for token in literal)
     return TakenDocument(root, SpelledVocabulary(alphabet, Affixes(), spellings, texts), pairs)
@@ -309,11 +310,9 @@ def read_merges(node: Node, words: SpelledVocabulary) -> tuple[Pairs, tuple[str,
 
 
 def _check_cut(entry: Node, right: str, words: SpelledVocabulary) -> None:
-    """A merge cuts the prefix off its right part, whatever that part begins with.
-
-    tokenizers panics where it is shorter, cuts mapped bytes within their characters, and ends the
-    process where it would cut within a character.
-    """
+    # models/bpe/model.rs cuts as many bytes as the prefix has off the right part, whatever that
+    # begins with. It panics where the part is shorter, and ends the process where the cut is inside
+    # a character.
     prefix, content = words.affixes.prefix, words.content(right)
     if len(content) < len(prefix):
         entry.fail(f"the right part {show(right)} is shorter than the prefix {show(prefix)}")

@@ -131,7 +131,7 @@ def _isolated(step: Split) -> Split:
     try:
         covered = uncovered(parse(step.pattern)) is None
     except PatternError:
-        return step
+        return step  # not shown to cover every text
     return Split(step.pattern, "isolated") if covered else step
 
 
@@ -224,6 +224,8 @@ def _render(
 
     ``stated`` are the added tokens among the entries, which stand in the order of their ids.
     """
+    # The model is the last key of the document: its vocabulary and merges are put in before its
+    # end.
     head = json.dumps(document, ensure_ascii=False, indent=2)
     tail = "\n  }\n}"
     assert head.endswith(tail)

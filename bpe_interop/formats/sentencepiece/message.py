@@ -78,7 +78,6 @@ class Outline:
 
 
 def outline_of(pieces: Sequence[Piece]) -> Outline:
-    """The outline of pieces."""
     others = {number: piece for number, piece in enumerate(pieces) if piece.type != NORMAL}
     return Outline(len(pieces), others)
 

@@ -124,7 +124,6 @@ class _Listing:
         self._taken: set[bytes] = set()
 
     def pieces(self) -> list[Piece]:
-        """All of them, by id."""
         self._put_vocabulary()
         for token in self._model.added or ():
             self._put_added(token)
@@ -138,10 +137,8 @@ class _Listing:
         return [Piece(self._found[n][0], scores[n], self._found[n][1]) for n in sorted(scores)]
 
     def _put(self, number: int, surface: bytes, kind: int) -> None:
-        """Adds a piece. One whose surface no piece can have gets another and stands for nothing.
-
-        A null character can be an UNUSED piece, and nothing else.
-        """
+        """Adds a piece. One whose surface no piece can have gets another and stands for nothing."""
+        # A null character can be an UNUSED piece, and nothing else.
         null = 0 in surface and (surface, kind) != (b"\0", UNUSED)
         if surface in self._taken or not surface or null:
             surface, kind = _free(f"<unused_{number}>", self._taken), UNUSED
@@ -178,6 +175,7 @@ class _Listing:
             self._found[token.id] = surface, USER_DEFINED
 
     def _put_unknown(self) -> None:
+        # sentencepiece loads no model without one (src/model_interface.cc).
         if all(kind != UNKNOWN for _, kind in self._found.values()):
             number = next(n for n in range(len(self._found) + 1) if n not in self._found)
             self._put(number, _free("<unk>", self._taken), UNKNOWN)
@@ -189,6 +187,7 @@ class _Listing:
         if own.keys() >= self._found.keys():
             held = float32([own[n] for n in self._found])
             scores = dict(zip(self._found, held or (), strict=False))
+            # The model's own scores stay where they order it as its ranks do.
             if held and _places(merging, scores) == self._ranks:
                 return scores
         order = _dense(self._ranks)
@@ -203,12 +202,10 @@ class _Listing:
 
 
 def _places(merging: Mapping[int, bytes], scores: Mapping[int, float]) -> dict[bytes, int]:
-    """The ranks that scores give to the surfaces of pieces."""
     return _dense({surface: -order_of(scores[n]) for n, surface in merging.items()})
 
 
 def _dense(numbers: Mapping[bytes, float]) -> dict[bytes, int]:
-    """Each number's place among the numbers, equal ones at one place."""
     places = {number: place for place, number in enumerate(sorted(set(numbers.values())))}
     return {surface: places[number] for surface, number in numbers.items()}
 
