@@ -50,6 +50,7 @@ def align(
     known, or gives other ids than the side, only the ids are aligned, from both ends.
     """
     left, right = _Side(ids_a, a, text, mode), _Side(ids_b, b, text, mode)
+    # Without places on both sides only the ids themselves can be compared.
     if left.spans is None or right.spans is None:
         return tuple(_by_ids(left, right))
     return tuple(_by_bytes(left, right, len(_utf8(text))))
@@ -123,17 +124,16 @@ class _Side:
             self.spans = [*[(0, 0)] * before, *places, *[(size, size)] * after]
 
     def part(self, first: int, last: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """The ids, and how they read, of tokens from one up to another."""
         return self.ids[first:last], self.tokens[first:last]
 
     def held(self, atoms: list[_Atom]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """The same of the tokens in atoms."""
         return self.part(atoms[0].first, atoms[-1].last) if atoms else ((), ())
 
     def atoms(self) -> Iterator[_Atom]:
         """The tokens in groups that share no character."""
         held: _Atom | None = None
         for place, (start, end) in enumerate(self.spans or []):
+            # Tokens that hold parts of one character cover it both, so they overlap.
             if held is not None and start < held.end:
                 start, end = min(start, held.start), max(end, held.end)
                 held = _Atom(start, end, held.first, place + 1)
@@ -153,7 +153,7 @@ def _contents(ids: Sequence[int], encoder: Encoder) -> list[bytes] | None:
     try:
         return [encoder.token_bytes(number) for number in ids]
     except DecodeError:
-        return None
+        return None  # an id that the model does not have
 
 
 def _around(encoder: Encoder, mode: Mode, ids: tuple[int, ...]) -> tuple[int, int]:
@@ -188,7 +188,7 @@ def _offsets(ids: Sequence[int], encoder: Encoder, text: str, mode: Mode) -> Spa
         else:
             own, spans = encoder.encode_with_offsets(text)
     except BpeInteropError:
-        return None
+        return None  # our encoder has no ids for the text, so no places
     if tuple(own) != tuple(ids):
         return None
     places = [0, *accumulate(len(_utf8(char)) for char in text)]
@@ -213,6 +213,8 @@ def _by_bytes(a: _Side, b: _Side, size: int) -> Iterator[Span]:
 def _together(left: list[_Atom], right: list[_Atom], i: int, j: int) -> tuple[int, int, int, int]:
     """The next part between two cuts that both sides have: its bytes, and where atoms go on."""
     start = min(atoms[at].start for atoms, at in ((left, i), (right, j)) if at < len(atoms))
+    # What stands for no text (a template's token) is a part of its own, before the text that begins
+    # there.
     empty = [at < len(s) and s[at][:2] == (start, start) for s, at in ((left, i), (right, j))]
     if any(empty):
         return start, start, i + empty[0], j + empty[1]
@@ -231,6 +233,7 @@ def _by_ids(a: _Side, b: _Side) -> Iterator[Span]:
     """Ids that are alike from the start and from the end, one by one, and the rest between."""
     shorter = min(len(a.ids), len(b.ids))
     before = _common(a.ids, b.ids)
+    # What is alike from the start is not counted again from the end.
     after = min(_common(a.ids[::-1], b.ids[::-1]), shorter - before)
     end_a, end_b = len(a.ids) - after, len(b.ids) - after
     cuts = [(place, place + 1, place, place + 1) for place in range(before)]

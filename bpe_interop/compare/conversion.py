@@ -566,6 +566,7 @@ def compare_written(
     sides = one, two
     notes, against = [*_unstated(model, again)], list[str]()
     scope, proof, ran = _scope(kept, written), None, Tally()
+    # Then a proof would compare symbols that are not the same.
     if "alphabet" in dropped:
         against = ["the alphabet was dropped, so most texts have other ids"]
     elif kept.pretokenizer is None:
@@ -579,6 +580,7 @@ def compare_written(
             notes.append(f"{' and '.join(deaf)} never finds special tokens in a text")
         engine = target.format.engine
         notes += _left_to_callers(again, engine)
+        # Also where fields were dropped: it is about all others, which `kept` has as the source.
         proof = prove(kept, written, scope)
         if proof.outcome == "refuted" and not dropped:
             _raise_if_tables_differ(kept, written, proof.witness or "")
@@ -631,6 +633,7 @@ def _kept(model: BPEModel, again: BPEModel, dropped: tuple[str, ...]) -> BPEMode
     """The source with what was dropped as the target has it."""
     fields = set(dropped)
     if fields.intersection(_MERGING):
+        # These fields say only together what becomes of a pretoken: none is taken over alone.
         fields.update(_MERGING)
     if not fields:
         return model  # what is known of it already stays known

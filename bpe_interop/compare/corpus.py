@@ -101,6 +101,7 @@ def _libraries(sides: Sides) -> tuple[str, ...]:
 def _libraries_of(engines: Iterable[str]) -> tuple[str, ...]:
     used = {name: ROWS.get(name) for name in engines}
     names = {facts.distribution or name for name, facts in used.items() if facts is not None}
+    # Our encoder runs patterns in regex, and normal forms in tokenizers.
     return tuple(sorted({"regex", "tokenizers", *names}))
 
 
@@ -190,12 +191,14 @@ def compare_corpora(
     files = corpora.files()
     if workers is not None:
         report = _by_parts(sides, corpora, workers, limit, files, scope, patience, tick)
+        # Where a text killed an engine there, texts are shrunk in a child process here.
         children = any(each.how == "killed" for each in report.failures)
     else:
         sizes = sizes_of(files)
         processes = corpora.processes
         if processes is None:
             processes = cores() if _pays(sides, sizes) else 0
+        # A text that kills an engine must not kill this process.
         processes = max(processes, int(isolate))
         children = processes > 0
         reading = _Reading(sides, corpora, files, sizes, wanted, scope, patience, tick)

@@ -95,6 +95,7 @@ class Source:
 
 
 def digest_of(document: str) -> str:
+    # 16 of 64 digits are enough to tell the documents of one report apart.
     return hashlib.sha256(document.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -118,8 +119,10 @@ class Found:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Plain ones first, by the document: shrinking must not change which are kept."""
+        """Plain documents first."""
         s = self.source
+        # By the document and not by the text that is left of it: shrinking must not change which
+        # are kept.
         kind = (self.decoding is not None, self.rank, not s.plain, s.size, s.digest)
         where = (s.file, s.line, s.offset)
         return (*kind, *where, self.scope, self.text, self.ids_a, self.ids_b, self.decoding or ())
@@ -191,6 +194,7 @@ class CorpusReport:
             return NotImplemented
         self._check_same(other)
         return CorpusReport(
+            # Whichever part comes first, the sum has the same label.
             a=min(self.a, other.a, key=lambda side: side.label),
             b=min(self.b, other.b, key=lambda side: side.label),
             scopes=self.scopes,
@@ -204,6 +208,7 @@ class CorpusReport:
         )
 
     def __radd__(self, other: object) -> CorpusReport:
+        # `sum` begins with 0.
         return self if other == 0 else NotImplemented
 
     def _check_same(self, other: CorpusReport) -> None:
@@ -260,12 +265,10 @@ K = TypeVar("K", bound=_Kept)
 
 
 def keep(items: Iterable[K]) -> tuple[K, ...]:
-    """The first ``KEPT`` in order, one of each group.
-
-    The order is total and knows nothing of the other items, so keeping part by part keeps what
-    keeping from the whole does.
-    """
+    """The first ``KEPT`` in order, one of each group."""
     first: dict[object, K] = {}
+    # The order is total and knows nothing of the other items, so keeping part by part keeps what
+    # keeping from the whole does.
     for item in sorted(items, key=lambda each: each.order):
         first.setdefault(item.group, item)
     return tuple(first.values())[:KEPT]

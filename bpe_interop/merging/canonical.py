@@ -134,6 +134,7 @@ def _same_symbols(base: Container[bytes], tokens: Collection[bytes], alphabet: A
     """
     joined = b"".join(tokens)
     if alphabet == "byte":
+        # All tokens at once: a vocabulary has few symbols.
         symbols = {bytes((byte,)) for byte in set(joined)}
     else:
         try:

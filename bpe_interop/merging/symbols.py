@@ -92,6 +92,7 @@ class UserDefined:
         while match := self._start.search(text, place):
             start = match.start()
             place = start + 1
+            # The longest first.
             for size in self._lengths[match[0]]:
                 if text[start : start + size] in texts:
                     place = start + size

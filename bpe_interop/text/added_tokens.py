@@ -108,6 +108,7 @@ class _Phase:
             if self._tokens.setdefault(text, token).id != token.id:
                 self._doubtful.setdefault(text, [self._tokens[text]]).append(token)
         if "" in self._tokens:
+            # An empty text would be found everywhere.
             raise EncodeError(vanishing(self._tokens[""].text))
         self._longest = max(map(len, self._tokens), default=0)
         self._any = _alternation(self._tokens)
@@ -241,6 +242,7 @@ class _Phase:
 
 
 def _alternation(texts: Iterable[str]) -> re.Pattern[str]:
+    # An alternation takes the first option that matches, and the longest is wanted.
     longest_first = sorted(texts, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
 

@@ -84,6 +84,7 @@ def unite(charsets: Iterable[CharSet]) -> CharSet:
     listed = Chars(unicode.merge(ranges))
     if listed == EVERYTHING or any(negate(part) in others for part in others):
         return EVERYTHING
+    # In one order, so that equal unions are equal values.
     parts = sorted(others, key=repr)
     if listed.ranges:
         parts.append(listed)
@@ -94,6 +95,7 @@ def unite(charsets: Iterable[CharSet]) -> CharSet:
 
 def intersect(left: CharSet, right: CharSet) -> CharSet:
     """The intersection of two sets."""
+    # As a complement of a union, so that sets keep one shape.
     return negate(unite((negate(left), negate(right))))
 
 

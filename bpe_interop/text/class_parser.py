@@ -336,6 +336,7 @@ class ClassParser:
 @cache
 def long_folds() -> Mapping[str, str]:
     """Characters whose full case folding is several characters, as Oniguruma matches them."""
+    # A block that keeps its length has none. The last are the ligatures at U+FB00.
     blocks = ("".join(map(chr, range(first, first + 0x80))) for first in range(0, 0xFC00, 0x80))
     among = (c for block in blocks if len(block.casefold()) > len(block) for c in block)
     return {c: c.casefold() for c in among if len(c.casefold()) > 1}

@@ -232,6 +232,7 @@ class PieceJoiner:
                 continue
             if self._run and (text := self._bytes_read(final=True)):
                 parts.append(text)
+            # A piece is at the start until text came, or a space that was left out.
             if self._space_seen or parts or self._any:
                 self._at_start = False
             self._space_seen = False

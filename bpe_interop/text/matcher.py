@@ -74,6 +74,7 @@ class Matcher:
 
     def _prepared(self, text: str) -> tuple[regex.Pattern[str], str]:
         """What to match, and on what."""
+        # In ASCII no tables differ; and a pattern of Python is matched by its own engine.
         if text.isascii() or self.pattern.dialect == "python":
             return self._plain, text
         copy = self._copy
@@ -152,6 +153,8 @@ class _Copy:
         spelled: dict[CharSet, CharSet] = {}
         changed: list[tuple[int, int]] = []
         while True:
+            # A set for which nothing can stand in is spelled out as ranges. Then regex takes other
+            # code points alike, so it is asked again, until nothing is missing.
             runs, alone, missing = _stand_ins([spelled.get(one, one) for one in sets])
             changed += [(first, last) for first, last, _ in runs] + alone
             if not missing:
@@ -199,6 +202,8 @@ def _stand_ins(
     wanted: dict[tuple[bool, ...], list[tuple[int, int, tuple[bool, ...]]]] = {}
     known: dict[tuple[bool, ...], int] = {}
     for first, last, ours, theirs in _segments(names, sets):
+        # How the engine takes the run, and how regex does. A code point that regex takes as the
+        # engine takes this run can stand in for it.
         want = tuple(_contains(one, first, ours) for one in sets)
         have = tuple(_contains(one, first, theirs) for one in sets)
         known.setdefault(have, first)

@@ -171,6 +171,7 @@ class _Emitter:
         if isinstance(charset, Property):
             return _property(charset)
         negated = isinstance(charset, NoneOf)
+        # Python's regex knows no classes within classes in version 0: alternatives say the same.
         if self.dialect == "python" and any(isinstance(p, NoneOf) for p in charset.parts):
             flat = unite(p for p in charset.parts if not isinstance(p, NoneOf))
             nested = [self.charset(p) for p in charset.parts if isinstance(p, NoneOf)]

@@ -80,6 +80,7 @@ class Splitter:
 
     def __call__(self, text: str, *, first: int = 1) -> list[str]:
         """The pretokens of a text."""
+        # Behind a step that cuts, only the places tell which pretoken begins the text.
         if self._asks_late:
             return [pretoken for pretoken, _ in self.align(text, first=first)]
         pretokens = [text] if text else []

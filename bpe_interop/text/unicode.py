@@ -198,6 +198,8 @@ def char_class(name: ClassName) -> CharClass:
     return CharClass(name, _decode(_data()["classes"][name]))
 
 
+# A mark has the place of its combining class, with the bit 64 where it may be composed with what is
+# before it; other characters have one of the three numbers, or none (native/src/normal_forms.rs).
 _JOINS, _COMPOSED, _FOLLOWS, _CHANGES = 64, 253, 254, 255
 _SYLLABLES = ((0xAC00, 0xD7A3),)
 _JAMO = ((0x1161, 0x1175), (0x11A8, 0x11C2))

@@ -88,6 +88,7 @@ class KeptHead:
         head = self.head
         made = head_of(parts, head.tensors, version=head.version, order=head.order)
         made += self.tensors.described
+        # The data of tensors begins at the next multiple of the alignment.
         return {name: made + bytes(-len(made) % self.tensors.alignment)}
 
     def tokenizer_keys(self, written: Mapping[str, Typed]) -> dict[str, Typed]:
@@ -134,6 +135,8 @@ class KeptHead:
 
     def _rows(self) -> int | None:
         """How many ids the model has rows for; None if the file does not say."""
+        # The embedding itself says it, else a key of the architecture, else the old tokenizer. A
+        # shape begins with the innermost dimension: width, rows.
         shape = self.tensors.shapes.get(_EMBEDDING, ())
         if len(shape) == 2:
             return shape[1]
@@ -263,6 +266,7 @@ def read_tensors(file: BinaryIO, head: Head, size: int, name: str) -> Tensors:
         if called in shapes:
             raise FormatError(f"the tensor {show(called)} appears twice", where=name)
         shapes[called] = shape
+        # Of a tensor that is not empty the first byte at least must be there.
         last = max(last, offset + 1 if all(shape) else offset)
     alignment = _alignment(head, name)
     end = head.size + len(reader.read)
@@ -318,7 +322,7 @@ class _Descriptions:
         if count > _MAX_DIMENSIONS:
             self._fail(f"the tensor {show(called)} has {count:,} dimensions")
         shape = tuple(self._number("Q") for _ in range(count))
-        self._number("I")
+        self._number("I")  # the type of its values
         return called, shape, self._number("Q")
 
     def _number(self, code: str) -> int:

@@ -57,8 +57,10 @@ def read_decoder(
         return (JoinTokens(),)
     steps = _read_steps(node)
     if steps == (JoinBytes(mapped_added=True),) and alphabet == "byte":
+        # Only letters beyond ASCII are read as other bytes: those of ASCII stand for themselves.
         texts = [decoded_text(token, normalizer) for token in added]
         return (JoinBytes(any(not text.isascii() and is_mapped(text) for text in texts)),)
+    # An empty sequence joins tokens with nothing between them; no decoder at all, with spaces.
     return steps or (Fuse(),)
 
 

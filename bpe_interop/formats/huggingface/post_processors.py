@@ -76,7 +76,7 @@ def _read_template(node: Node) -> SequenceTemplate:
 
 
 def _once_each(node: Node, parts: tuple[TemplatePart, ...], texts: list[str]) -> None:
-    """Tokenizers places the texts of a template even where no special tokens are asked for."""
+    # tokenizers places the texts as the template says even where no special tokens are asked for.
     if sorted(part.which for part in parts if isinstance(part, TemplateText)) != texts:
         node.refuse(f"a template that does not hold {' and '.join(texts)} once changes the text")
 
@@ -112,6 +112,7 @@ def _check_token(entry: Node) -> None:
 def _read_cls_sep(node: Node, kind: str) -> PostProcessor:
     roberta = kind == "RobertaProcessing"
     node.only("type", "sep", "cls", *(("trim_offsets", "add_prefix_space") if roberta else ()))
+    # RoBERTa has two separators in a pair, and no second type (processors/roberta.rs).
     second = 0 if roberta else 1
     cls, sep = (_named_id(node[key]) for key in ("cls", "sep"))
     middle = (sep,) if roberta else ()

@@ -334,6 +334,7 @@ def _entries(node: Node) -> Iterator[tuple[Node, list[str]]]:
     first: type | None = None
     for entry in node.items():
         merge = entry.value
+        # tokenizers reads the whole list in one of the two ways (models/bpe/serialization.rs).
         first = first or type(merge)
         if type(merge) is not first or not isinstance(merge, (str, list)):
             entry.fail("merges must all be strings or all be pairs")
@@ -363,6 +364,7 @@ def read_fallback(
     node = model.get("unk_token")
     unknown = words.ids.get(node.be(str)) if node.given else None
     fuse, by_bytes = (model.flag(key, default=False) for key in ("fuse_unk", "byte_fallback"))
+    # Every symbol has a token, so nothing is ever missing.
     if words.alphabet == "byte" and words.has_every_byte():
         return Fallback(), ()
     present = {byte for byte, spelling in BYTE_TOKENS.items() if spelling in words.ids}
@@ -400,7 +402,7 @@ def _check_bytes(model: Node, words: SpelledVocabulary, present: set[int], unkno
 def _check_unmerged(
     node: Node, words: SpelledVocabulary, pairs: Pairs, spellings: set[str], what: str
 ) -> None:
-    """A symbol that stands for other text must not merge: its content is not what it covers."""
+    # Its content is not what it covers in a text, so a merge with it would say something else.
     contents = {spelling.encode("utf-8") for spelling in spellings}
     if _known_unused(pairs, contents):
         return
@@ -449,6 +451,7 @@ def vocabulary(
         kept, every = {t: n for t, n in words.ids.items() if t not in dropped}, words.contents
         contents = [every[text] for text in kept]
         ids = dict(zip(contents, kept.values(), strict=True))
+        # Two spellings may stand for the same bytes.
         if len(ids) != len(kept):
             _explain_twins(contents, kept.values(), file)
     kinds: dict[int, Kind] = {kept[text]: "byte" for text in byte_tokens if text in kept}
@@ -484,7 +487,6 @@ def _numbering_only(
 
 
 def _used(pairs: Pairs, contents: set[bytes], affixes: Affixes) -> set[bytes]:
-    """Which contents are a merge's part or product."""
     known = used_among(pairs, contents)
     if known is not None:
         return known

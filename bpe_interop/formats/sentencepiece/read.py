@@ -79,6 +79,7 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     _check_bytes(outline, spec.byte_fallback, name)
     _check_charsmaps(message, name)
     unknown = _unknown(outline, name)
+    # What the kernel takes, protobuf writes again byte for byte (`take`).
     if not taken and not notes and message.SerializeToString(deterministic=True) != files[name]:
         notes.append(f"{name}: written again it has the same fields, and not the same bytes")
     if spec.model_prefix == PRETOKEN_LEVEL.encode():
@@ -389,7 +390,7 @@ def _by_protobuf(data: bytes, file: str) -> Any:
         if message.pieces or written != data or unread(message, data, file):
             return None
     except (FormatError, UnsupportedError):
-        return None
+        return None  # Python reads the whole, and says what is wrong
     return message
 
 
@@ -442,6 +443,7 @@ def merges(piece: Piece) -> bool:
 def lacks_characters(pieces: Sequence[Piece]) -> bool:
     """Whether a piece that merges holds a character that is no piece itself."""
     merging = [piece.surface for piece in pieces if merges(piece)]
+    # A character has at most four bytes.
     single = {surface.decode() for surface in merging if len(surface) <= 4}
     single |= {piece.surface.decode() for piece in pieces if piece.type == USER_DEFINED}
     return not set(b"".join(merging).decode()) <= single
@@ -449,6 +451,7 @@ def lacks_characters(pieces: Sequence[Piece]) -> bool:
 
 def fallback_of(outline: Outline, lacking: bool) -> Fallback:
     """What becomes of characters without a piece; with one byte piece there are all of them."""
+    # Reversed, so that of each type the first stays.
     types = {piece.type: number for number, piece in reversed([*outline.others.items()])}
     return Fallback(
         "unknown",

@@ -131,6 +131,7 @@ _EXTENSIONS = (200, 1 << 29)
 
 def looks_like_model(data: bytes, *, named: bool) -> bool:
     """Whether bytes begin as a model does: with a piece, or, if named so, with a spec."""
+    # The keys of trainer_spec and normalizer_spec: protobuf may write fields in any order.
     if named and data[:1] in (b"\x12", b"\x1a"):
         return True
     head = data[:16]

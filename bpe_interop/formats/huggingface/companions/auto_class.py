@@ -419,11 +419,9 @@ def added_as_served(
 def _add(
     tokens: dict[str, AddedToken], words: Mapping[str, int], wanted: Iterable[AddedToken]
 ) -> None:
-    """As ``add_tokens`` of tokenizers does, which is called once for all of them.
-
-    (``tokenizer/added_vocabulary.rs``)
-    """
+    """As ``add_tokens`` of tokenizers does, which is called once for all of them."""
     top = max((token.id for token in tokens.values()), default=-1)
+    # Behind the vocabulary and all added tokens (tokenizer/added_vocabulary.rs).
     free = max(top + 1, len(words))
     for token in wanted:
         before = tokens.get(token.text)
@@ -431,6 +429,7 @@ def _add(
         if before is not None:
             number = before.id
         elif token.text in words:
+            # A token of the vocabulary keeps its id.
             number = words[token.text]
         else:
             number, free = free, free + 1

@@ -153,6 +153,7 @@ def _named(node: Node) -> dict[str, str | None]:
     named: dict[str, str | None] = {}
     for key, value in node.be(dict).items():
         role = key.removesuffix(_END)
+        # `add_bos_token` and the like end so, too, and name no token.
         if role == key or (role not in ROLES and not isinstance(value, (str, dict))):
             continue
         named[role] = text_of(node[key]) if value is not None and value is not False else None
@@ -173,6 +174,7 @@ def _own_names(files_beside: Companions, unread: bool) -> Iterator[tuple[str, st
         extra = extra if extra.value else node.get(EXTRA[1])
         if isinstance(extra.value, dict):
             for key in extra.value:
+                # The key may be written with its ending or without.
                 yield key.removesuffix(_END), text_of(extra[key])
 
 

@@ -139,6 +139,7 @@ def _tell_flags(config: Node, root: Node, added: Sequence[AddedToken], notes: li
     for role, there in zip(("bos", "eos"), ends, strict=True):
         ids = {token.id for token in added if role in token.roles}
         flag = config.get(f"add_{role}_token").value
+        # The flag asks for one and none is there, or the other way round.
         if isinstance(flag, bool) and flag is ids.isdisjoint(there):
             has = "puts none there" if flag else "puts one there all the same"
             notes.append(
@@ -239,6 +240,7 @@ def _with_class(
     none = {f"{role}_token": None for role in CLASSES[name].roles}
     named: dict[str, Json] = {_CLASS: name, **none, **config}
     listed = tuple(added)
+    # Served with the class and without it: it may be named only if both are the same.
     plain, own = (
         _served(_beside(each, special_map), root, listed, model, vocab)
         for each in (as_it_is, named)
