@@ -315,6 +315,7 @@ def _value(form: Any) -> Any:
     if kind == "bytes":
         return has.encode("latin-1")
     parts = {key: _value(each) for key, each in has.items()}
+    # Only dataclasses of the model and its steps: reading a lock runs nothing else.
     return parts if kind == "map" else _KINDS[kind](**parts)
 
 
@@ -336,6 +337,7 @@ def _pack(model: BPEModel) -> str:
         "others": _others(model),
         "format": model.origin.format,
         "tokens": [token.decode("latin-1") for token, _ in order],
+        # Ids mostly are places in their order: then all of these are 0, which packs well.
         "ids": [number - place for place, (_, number) in enumerate(order)],
         "kinds": [[number, kind] for number, kind in sorted(vocab.kinds.items())],
         "scores": [[number, score] for number, score in sorted(vocab.scores.items())],

@@ -90,7 +90,6 @@ _REPEATED = (
 
 
 def _chars(*parts: str | tuple[int, int]) -> str:
-    """Characters, and those of ranges with both ends."""
     ranges = (p if isinstance(p, str) else "".join(map(chr, range(p[0], p[1] + 1))) for p in parts)
     return "".join(ranges)
 
@@ -177,7 +176,6 @@ def cuts(model: BPEModel, limit: int, seed: int = 0) -> Iterator[str]:
 
 
 def _token_texts(model: BPEModel, limit: int, chosen: random.Random) -> list[str]:
-    """Texts of tokens, as they stand in a text."""
     ids = model.vocab.ids
     places: Sequence[int] = range(len(ids))
     if len(ids) > limit:
@@ -303,6 +301,7 @@ def random_classes(count: int, seed: int = 0) -> Iterator[str]:
     """Random strings over classes of code points: what patterns tell apart, run after run."""
     chosen = random.Random(seed)
     for _ in range(count):
+        # Few classes at once, so that the same borders between classes are met again and again.
         few = chosen.sample(_CLASSES, 3)
         runs = (chosen.choices(chosen.choice(few), k=chosen.randint(1, 4)) for _ in range(6))
         yield "".join(map("".join, islice(runs, chosen.randint(1, 6))))
@@ -336,6 +335,7 @@ def awkward(
         yield from cuts(model, 300 * scale, seed)
     yield from code_points(20_000 * scale, seed)
     yield from alone(300 * scale, seed)
+    # There are 11,172 syllables of Hangul.
     yield from twins(min(200 * scale, 11_172), seed)
     yield from runs(longest)
     if model is not None:

@@ -158,7 +158,6 @@ class Bytes:
         return self._decoder.decode(token)
 
     def add_all(self, tokens: Sequence[bytes]) -> str:
-        """The characters that are complete."""
         return self._decoder.decode(b"".join(tokens))
 
     def end(self) -> str:

@@ -159,6 +159,7 @@ def canonical(model: BPEModel) -> Canonical:
     form = canonical_of(model.merges, built, model.alphabet, base, model.affixes)
     if len(built) == len(ids) and not symbols:
         return form
+    # What merging may not build is unreachable, but not what stands there without it.
     out = (ids.keys() - built).union(form.unreachable).difference(symbols)
     return replace(form, unreachable=tuple(filter(out.__contains__, ids)))
 

@@ -60,6 +60,7 @@ class Merger:
 
     def run(self, symbols: list[bytes], keep: int = 1) -> list[bytes]:
         """Merges until nothing may merge, or ``keep`` symbols are left. Changes ``symbols``."""
+        # Each merge leaves one symbol fewer.
         most = len(symbols) - keep
         if most > 0:
             deque(islice(self.steps(symbols), most), maxlen=0)

@@ -29,6 +29,7 @@ def lookup_stage(pair: TwoModels) -> Stage:
     if lookups["a"] == lookups["b"]:
         return Stage(name, "proved", f"the same {len(tokens):,} tokens are found by lookup only")
     open_questions = []
+    # The shortest token makes the plainest witness.
     for content in sorted(tokens, key=lambda each: (len(each), each)):
         if _alike(pair, content):
             continue

@@ -53,7 +53,6 @@ NOTHING = Chars(())
 
 
 def chars(text: str) -> Chars:
-    """The set of the characters of a text."""
     return Chars(unicode.merge((ord(c), ord(c)) for c in text))
 
 
@@ -94,7 +93,6 @@ def unite(charsets: Iterable[CharSet]) -> CharSet:
 
 
 def intersect(left: CharSet, right: CharSet) -> CharSet:
-    """The intersection of two sets."""
     # As a complement of a union, so that sets keep one shape.
     return negate(unite((negate(left), negate(right))))
 

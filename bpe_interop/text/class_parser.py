@@ -118,7 +118,6 @@ class ClassParser:
         )
 
     def looking_at(self, text: str) -> bool:
-        """Whether the text stands here."""
         return self.source.startswith(text, self.at)
 
     def take(self, text: str) -> bool:

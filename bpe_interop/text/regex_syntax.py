@@ -120,7 +120,6 @@ def atomic(part: Node) -> Node:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The nodes directly below a node."""
     if isinstance(node, Sequence):
         return node.parts
     if isinstance(node, Alternation):

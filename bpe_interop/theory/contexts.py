@@ -101,6 +101,7 @@ class Contexts:
     ) -> None:
         self._spines, self._size, self._contents = spines, size, contents
         self._differs, self._budget = differs, budget
+        # Short ones first, so that each growth yields contents in the order of their length.
         self._neighbours = sorted(neighbours, key=size)
         self.tried, self.complete, self.possible = 0, True, False
 

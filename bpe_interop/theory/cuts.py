@@ -153,6 +153,7 @@ class DifferingCuts:
 
         True is a proof. Of very many doubtful tokens, False says only that it is not shown.
         """
+        # The automaton is asked only about tokens that a look at pairs of classes leaves in doubt.
         doubtful = list(islice(self._doubtful(vocabulary), _MOST_TOKENS + 1))
         return len(doubtful) <= _MOST_TOKENS and not any(map(self._stands_across, doubtful))
 
@@ -212,6 +213,7 @@ class DifferingCuts:
     def _stands_across(self, token: bytes) -> bool:
         """Whether in some text only one side cuts inside the token, read from every state."""
         first, *rest = map(self._classes_in, _parts(token))
+        # Before its first character the token may stand in any state (Theorem 26).
         current = {(after, False) for place in first for _, _, after in self._ways.get(place, ())}
         for places in rest:
             following: set[tuple[Reads, bool]] = set()

@@ -76,7 +76,6 @@ class System:
 
     @cached_property
     def spines(self) -> Spines:
-        """The canonical form, indexed."""
         return Spines(self.form)
 
     def symbols(self) -> Iterator[bytes]:

@@ -125,6 +125,7 @@ def first_different_character(
     left, right = canonical_steps(a), canonical_steps(b)
     if left == right:
         return None
+    # The same text prepended last changes nothing of what is compared.
     if left[-1:] == right[-1:] and isinstance(left[-1], Prepend):
         left, right = left[:-1], right[:-1]
     if not all(map(_by_character, (*left, *right))):

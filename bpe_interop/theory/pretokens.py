@@ -50,6 +50,7 @@ def occurrence(steps: Sequence[PreTokenizerStep], content: bytes) -> Occurrence:
     Decided for one split whose pattern has no lookbehind (Theorem 11); otherwise only a text that
     shows it is looked for.
     """
+    # What matches patterns is imported only where texts are split.
     from ..text.split import split
 
     try:

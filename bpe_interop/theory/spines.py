@@ -21,6 +21,7 @@ class Spines:
     def __init__(self, form: Canonical) -> None:
         self.splits: Mapping[bytes, tuple[bytes, bytes]] = as_dict(form.splits)
         self.priority: Mapping[bytes, Priority] = as_dict(form.priority)
+        # Lemma 2: no other pair than these ever builds a token.
         self.built = {pair: token for token, pair in self.splits.items()}
         self.ending: dict[bytes, list[bytes]] = {}
         """Tokens by the right part of their split."""
@@ -42,6 +43,8 @@ class Spines:
         # Theorem 6: they do not exactly if some token is built of a part on the right spine of
         # the one and a part on the left spine of the other, before the merges above these parts.
         built, splits = self.built, self.splits
+        # The left spine of the right token, each part with the token above it, whose merge must
+        # come later.
         spine: list[tuple[bytes, bytes | None]] = [(right, None)]
         while (split := splits.get(spine[-1][0])) is not None:
             spine.append((split[0], spine[-1][0]))

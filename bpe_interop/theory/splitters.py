@@ -200,6 +200,8 @@ class SplitterPair:
         for splitter in (*left, *right):
             shifts.append(len(sets))
             sets += splitter.machine.sets
+        # The characters that no text is taken to hold are a set behind all others, whose classes
+        # go.
         absent = 1 << len(sets)
         self.sets = sets
         self.classes = [each for each in classes_of([*sets, without]) if not each[1] & absent]
@@ -264,6 +266,7 @@ class Reader:
         if known is None:
             reads: dict[tuple[Label, Read], None] = {}
             for cuts, drops, after in self._ways(state.states, self._signatures[place], False):
+                # What follows a dropped character begins a pretoken.
                 label: Label = "first" if cuts or state.dropped else "inner"
                 reads["dropped" if drops else label, Read(after, drops)] = None
             known = self._known[state, place] = list(reads)

@@ -55,6 +55,7 @@ class SymbolCodes:
                 if base is not None and any(symbol not in base for symbol in symbols):
                     continue
                 code = self.code(symbols)
+                # Lemma 2: the last merge of the run on the token's own symbols.
                 parts = merger.run([*symbols], 2)
                 if len(parts) != 2:
                     continue
@@ -63,6 +64,7 @@ class SymbolCodes:
                     at = self._joins(symbols).index(parts[0]) + 1
                     splits_of[code] = (self.code(symbols[:at]), self.code(symbols[at:]))
                     priority[code] = rank
+        # Theorem 3: the splits in the order of their priorities.
         ordered = sorted(splits_of, key=priority.__getitem__)
         splits = {token: splits_of[token] for token in ordered}
         return Canonical(splits, {token: priority[token] for token in ordered}, (), ())

@@ -52,6 +52,7 @@ def without_unused_characters(model: BPEModel) -> BPEModel:
     kinds = {n: kind for n, kind in model.vocab.kinds.items() if n in left}
     scores = {n: score for n, score in model.vocab.scores.items() if n in left}
     vocab, merges = Vocab(ids, kinds, scores), model.merges
+    # A list names no such character: the product would be a token that holds it (Theorem 28).
     if not isinstance(merges, PairList):
         merges = replace(merges, ranks={t: n for t, n in merges.ranks.items() if t not in out})
     return replace(model, vocab=vocab, merges=merges)

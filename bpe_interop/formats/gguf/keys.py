@@ -114,7 +114,6 @@ class Keys:
             self.fail(key, "this is not UTF-8")
 
     def flag(self, key: str, default: bool) -> bool:
-        """A bool, by default another."""
         value = self._of(key, "bool")
         return default if value is None else bool(value)
 

@@ -12,7 +12,6 @@ from ...text.spellings import PREFERRED
 
 
 def kind_of(node: Node) -> str:
-    """The ``type`` of a component."""
     return node["type"].be(str)
 
 
@@ -25,7 +24,6 @@ def components(sequence: Node) -> list[Node]:
 
 
 def read_char(node: Node) -> str:
-    """A text of one character."""
     char = node.be(str)
     if len(char) != 1:
         node.fail(f"expected one character, found {len(char)}")
@@ -77,7 +75,6 @@ def _matches_empty(pattern: Pattern) -> bool:
 
 
 def replace_json(step: Replace) -> Json:
-    """The JSON of a ``Replace``."""
     return {"type": "Replace", "pattern": pattern_json(step.pattern), "content": step.content}
 
 
@@ -117,7 +114,6 @@ def read_metaspace(node: Node) -> MetaspaceSettings:
 
 
 def metaspace_json(settings: MetaspaceSettings) -> Json:
-    """The JSON of a ``Metaspace``."""
     return {
         "type": "Metaspace",
         "replacement": settings.replacement,

@@ -129,7 +129,6 @@ _READERS: dict[str, Callable[[Node], DecoderStep]] = {
 
 
 def write_decoder(steps: Sequence[DecoderStep]) -> Json:
-    """The JSON of decoder steps."""
     if tuple(steps) == (JoinTokens(),):
         return None
     parts: list[Json] = [_step_json(step) for step in steps]

@@ -42,7 +42,6 @@ def read_normalizer(node: Node) -> tuple[tuple[NormalizerStep, ...], bool]:
 
 
 def _components(node: Node) -> Iterator[Node]:
-    """The components of a normalizer, out of their sequences."""
     if not node.given:
         return
     if kind_of(node) != "Sequence":
@@ -88,6 +87,7 @@ def _read_bert(node: Node) -> BertText:
     return BertText(
         clean=node.flag("clean_text"),
         chinese_chars=node.flag("handle_chinese_chars"),
+        # A null follows lowercase (normalizers/bert.rs).
         strip_accents=node.flag("strip_accents", default=lowercase),
         lowercase=lowercase,
     )

@@ -207,6 +207,7 @@ def write_pretokenizer(steps: Sequence[PreTokenizerStep], alphabet: Alphabet = "
 
 
 def _next_component(rest: Sequence[PreTokenizerStep]) -> tuple[int, Json]:
+    # The longest ByteLevel that the next steps make.
     for prefix in (True, False):
         for regex in (True, False):
             shape = [PrefixSpace()] * prefix + [BYTE_LEVEL_SPLIT] * regex + [ByteChars()]

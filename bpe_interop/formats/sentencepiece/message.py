@@ -255,6 +255,7 @@ def _apply(message: Any, extras: Mapping[str, Json]) -> None:
                 message.ClearField(name)
         elif isinstance(stated, dict):
             spec = getattr(message, name)
+            # A spec that is there without a field is written, too.
             spec.SetInParent()
             for field, _, kind, _ in fields:
                 if field in stated:
@@ -272,6 +273,7 @@ def _apply(message: Any, extras: Mapping[str, Json]) -> None:
             message.pieces[number].ClearField("score")
     for number in cast("list[int]", extras.get("typed") or []):
         if number < len(message.pieces):
+            # A field that is set is written, also where it has its default.
             message.pieces[number].type = message.pieces[number].type
 
 

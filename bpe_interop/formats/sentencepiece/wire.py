@@ -34,6 +34,7 @@ class Spec:
 
     def __init__(self, fields: tuple[Field, ...]) -> None:
         values: dict[str, Any] = {name: [] for name, _, kind, _ in fields if kind == "strings"}
+        # Past `__setattr__`, which sets a field of the message.
         vars(self).update(_fields=fields, _values=values)
 
     def __getattr__(self, name: str) -> Any:
@@ -101,6 +102,7 @@ class ModelSettings:
                 written[number] = _text(number, made._specs[name].written())
         except (_IrregularError, struct.error):
             return None
+        # protobuf writes fields by number; another order is left to it.
         return made if b"".join(written[n] for n in sorted(written)) == data else None
 
 
@@ -110,6 +112,7 @@ def _default(kind: str, default: Default) -> Any:
     if kind in ENUMS:
         return ENUMS[kind][str(default)]
     if kind == "float":
+        # As a float32 holds it.
         return struct.unpack("<f", struct.pack("<f", default))[0]
     return 0 if default is None else default
 
@@ -172,6 +175,7 @@ def _read(kind: str, value: Any) -> Any:
     if kind == "bool":
         return value != 0
     if kind == "int32":
+        # A negative number is written in 64 bits, as its two's complement.
         return value - (1 << 64) if value >> 63 else value
     if kind in ENUMS and value not in ENUMS[kind].values():
         raise _IrregularError
