@@ -99,7 +99,8 @@ def _sequences(a: BPEModel, b: BPEModel) -> Iterator[Asked]:
     What is a part of a character is made whole by the tokens of single bytes, so that all of its
     bytes are seen.
     """
-    ids, kinds = _shared(a, b), {**b.vocab.kinds, **a.vocab.kinds}
+    ids = {t: n for t, n in a.vocab.ids.items() if b.vocab.ids.get(t) == n}
+    kinds = {**b.vocab.kinds, **a.vocab.kinds}
     bytewise = a.alphabet == b.alphabet == "byte"
     for content, number in ids.items():
         if kinds.get(number) in _APART:
@@ -107,10 +108,6 @@ def _sequences(a: BPEModel, b: BPEModel) -> Iterator[Asked]:
         missing = completed(content) if bytewise else None
         head, tail = (_of_bytes(ids, part) for part in missing or (b"", b""))
         yield content, (*head, number, *tail)
-
-
-def _shared(a: BPEModel, b: BPEModel) -> dict[bytes, int]:
-    return {t: n for t, n in a.vocab.ids.items() if b.vocab.ids.get(t) == n}
 
 
 def _of_bytes(ids: dict[bytes, int], content: bytes) -> Sequence[int]:

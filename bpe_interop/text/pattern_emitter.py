@@ -104,14 +104,12 @@ class _Emitter:
                 run.append(option)
                 continue
             if run:
-                sources.append(self._ignoring_case(alternation(run)) or self._bare(run))
+                together = self._ignoring_case(alternation(run))
+                sources.append(together or "|".join(map(self.write, run)))
                 run = []
             if option is not None:
                 sources.append(self.write(option))
         return sources
-
-    def _bare(self, options: list[Node]) -> str:
-        return "|".join(map(self.write, options))
 
     def _part(self, node: Node) -> str:
         """A node as a member of a sequence."""

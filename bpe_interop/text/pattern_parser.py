@@ -226,7 +226,8 @@ class _Parser(ClassParser):
             if self.take(opening):
                 captures = self.captures
                 part = self._closed(start, self.flags)
-                if not ahead and not can_look_behind(part, self.dialect, self._since(start)):
+                written = self.source[start : self.at]
+                if not ahead and not can_look_behind(part, self.dialect, written):
                     self.refuse("a lookbehind of this shape", start)
                 captured = captures < self.captures and self.dialect == "oniguruma"
                 if captured and negative and not ahead:
@@ -241,9 +242,6 @@ class _Parser(ClassParser):
         self.at = named.end()
         self.captures += 1
         return self._closed(start, self.flags)
-
-    def _since(self, start: int) -> str:
-        return self.source[start : self.at]
 
     def _closed(self, start: int, flags: frozenset[str]) -> Node:
         outer, self.flags = self.flags, flags

@@ -247,15 +247,12 @@ def _entries(
     if own.in_letters:
         ids = model.vocab.ids
         literal = [(content.decode("utf-8"), ids[content]) for content in own.literal]
-        others = [(_quoted(text), number) for text, number in (*literal, *stated.items())]
+        named = (*literal, *stated.items())
+        others = [(json.dumps(text, ensure_ascii=False), number) for text, number in named]
         text = vocabulary_text(ids, others, literal=own.literal, between=_BETWEEN)
         if text is not None:
             return text
     return _listed(dict(sorted(own.listed(stated).items(), key=lambda entry: entry[1])))
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _listed(value: dict[str, int] | list[Json]) -> bytes:
