@@ -11,7 +11,6 @@ the classes concerned are spelled out as ranges.
 from __future__ import annotations
 
 import re
-from array import array
 from bisect import bisect_right
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -292,16 +291,8 @@ def _in_regex(charset: CharSet) -> Ranges:
 @cache
 def _measured(name: str) -> Ranges:
     """The code points that have a property in the installed ``regex``."""
-    runs = _compile(f"\\p{{{name}}}+").finditer(_every_character())
+    runs = _compile(f"\\p{{{name}}}+").finditer(unicode.every_code_point())
     return tuple((first, after - 1) for first, after in (match.span() for match in runs))
-
-
-@cache
-def _every_character() -> str:
-    """Every code point at its own index, surrogates included."""
-    every = array("I", range(unicode.LAST + 1))
-    order = "utf-32-le" if every.tobytes()[:5] == b"\0\0\0\0\1" else "utf-32-be"
-    return every.tobytes().decode(order, "surrogatepass")
 
 
 def _spelled_out(node: Node, spelled: dict[CharSet, CharSet]) -> Node:

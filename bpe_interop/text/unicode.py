@@ -11,6 +11,7 @@ Ranges are pairs of first and last code point, both inclusive, ascending and not
 from __future__ import annotations
 
 import re
+import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
@@ -256,6 +257,14 @@ def paged(classes: bytes) -> tuple[array[int], bytes]:
     for start in range(0, LAST + 1, PAGE):
         index.append(known.setdefault(classes[start : start + PAGE], len(known)))
     return index, b"".join(known)
+
+
+@cache
+def every_code_point() -> str:
+    """A text with every code point at its own index, surrogates included: 4 MB."""
+    # Not of chr(): a million texts of one character take 90 MB until they are joined.
+    every = array("I", range(LAST + 1)).tobytes()
+    return every.decode(f"utf-32-{sys.byteorder[0]}e", "surrogatepass")
 
 
 def merge(ranges: Iterable[tuple[int, int]]) -> Ranges:

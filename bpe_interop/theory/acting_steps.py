@@ -47,7 +47,7 @@ from ..text.normalize import normalize
 from ..text.patterns import as_run
 from ..text.regex_syntax import Alternation, Atomic, Leaf, Node, Repeat
 from ..text.regex_syntax import Sequence as Parts
-from ..text.unicode import LAST, SURROGATES, merge
+from ..text.unicode import SURROGATES, every_code_point, merge
 from .splitters import meaning
 
 
@@ -195,11 +195,10 @@ def _changed(step: Lowercase | StripAccents | Nmt) -> dict[int, str] | None:
         return None
 
 
-@cache
 def characters() -> str:
     """All characters that a text can hold, by code point."""
-    # As one text they take 4 MB; as a list, 90.
-    return "".join(map(chr, (*range(SURROGATES[0]), *range(SURROGATES[1] + 1, LAST + 1))))
+    every, (low, high) = every_code_point(), SURROGATES
+    return every[:low] + every[high + 1 :]
 
 
 _BLOCK = 1 << 14

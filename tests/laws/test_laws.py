@@ -104,7 +104,6 @@ def test_repeated(place: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.long
 @every_fixture
 def test_stable(place: str) -> None:
     hold(stable, ((case,) for case in cases_of(place) if case.writable))
