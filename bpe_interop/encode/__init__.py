@@ -346,7 +346,7 @@ class Encoder:
         try:
             return known[allowed]
         except KeyError:
-            pass
+            pass  # the first time: it is made below
         except TypeError:  # a set that may change
             return self._whole(frozenset(allowed), template)
         plan = self._plan

@@ -140,7 +140,7 @@ def _same_symbols(base: Container[bytes], tokens: Collection[bytes], alphabet: A
         try:
             symbols = {char.encode("utf-8") for char in set(joined.decode("utf-8"))}
         except UnicodeDecodeError:
-            return False
+            return False  # not all tokens are text: the runs tell
     return all((symbol in base) == (symbol in tokens) for symbol in symbols)
 
 

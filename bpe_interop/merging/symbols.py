@@ -53,7 +53,7 @@ def spellings(
             try:
                 symbols = symbols_of(content, alphabet)
             except UnicodeDecodeError:
-                continue
+                continue  # no text is spelled so
             if prefix:
                 symbols[1:] = [prefix + symbol for symbol in symbols[1:]]
             if later:

@@ -194,7 +194,7 @@ def decoded(decoder: Encoder, ids: Sequence[int]) -> str | None:
     try:
         return decoder.decode(ids)
     except DecodeError:
-        return None
+        return None  # an id that this model does not have
 
 
 def _in_words(meaning: Meaning | None) -> str:

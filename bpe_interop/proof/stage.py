@@ -116,7 +116,7 @@ class InScope:
         try:
             ids = self.encoder.encode(text, "all" if self._parses else frozenset())
         except (EncodeError, PatternError, UnstatedError):
-            return None
+            return None  # as in `_ids`: no ids that could differ
         return self.encoder.template(ids) if self._placed else ids
 
 
@@ -153,7 +153,7 @@ class TwoModels:
         try:
             return self.one.encode(text) != self.two.encode(text)
         except (EncodeError, PatternError, UnstatedError):
-            return False
+            return False  # a side without ids shows nothing
 
     def differ_in_scope(self, text: str) -> bool:
         """Whether both sides encode a text as the scope says, and otherwise."""

@@ -49,7 +49,7 @@ def to_bytes(spelling: str) -> bytes:
         try:
             return codecs.charmap_encode(spelling.replace(_LETTERS[0], "\0"), "strict", _TABLE)[0]
         except UnicodeEncodeError:
-            pass
+            pass  # the character that is none of them is named below
     stranger = next(char for char in spelling if char not in _ALPHABET)
     raise ValueError(f"U+{ord(stranger):04X} in {spelling!a} is not in GPT-2's byte alphabet")
 

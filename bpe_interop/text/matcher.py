@@ -117,7 +117,7 @@ def python_source(pattern: Pattern, node: Node) -> str:
         if own and parse(Pattern(pattern.source, "python")) == node:
             return pattern.source
     except PatternError:
-        pass
+        pass  # not read in that dialect, so it is written anew
     return emit(node, "python")
 
 

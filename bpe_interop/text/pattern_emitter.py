@@ -156,7 +156,7 @@ class _Emitter:
         try:
             return source if parse(Pattern(source, self.dialect)) == node else ""
         except PatternError:
-            return ""
+            return ""  # then case is spelled out
 
     def charset(self, charset: CharSet) -> str:
         """A set as something that matches one of its characters."""

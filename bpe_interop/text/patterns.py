@@ -56,7 +56,7 @@ def has_other_tables(pattern: Pattern) -> bool:
     try:
         return not all(isinstance(one, Chars) for one in leaves(parse(pattern)))
     except PatternError:
-        return True
+        return True  # not understood, so it may ask for anything
 
 
 @lru_cache(maxsize=64)
@@ -65,7 +65,7 @@ def is_misread(pattern: Pattern) -> bool:
     try:
         return pattern.dialect == "python" and bool(why_undecided(pattern.source, parse(pattern)))
     except PatternError:
-        return True
+        return True  # not understood, so it may be misread
 
 
 def asks_other_tables(step: object) -> bool:
@@ -138,4 +138,4 @@ def _parsed(pattern: Pattern) -> Node | None:
     try:
         return parse(pattern)
     except PatternError:
-        return None
+        return None  # not the same tree, then

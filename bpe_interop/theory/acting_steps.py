@@ -144,7 +144,7 @@ def _pattern_never_matches(pattern: Pattern | str, present: CharSet) -> bool:
     try:
         return _never_matches(as_run(pattern), present)
     except PatternError:
-        return False
+        return False  # what is not understood is taken to match
 
 
 def _never_matches(node: Node, present: CharSet) -> bool:
@@ -167,7 +167,7 @@ def _one_character(pattern: Pattern | str) -> CharSet | None:
     try:
         node = as_run(pattern)
     except PatternError:
-        return None
+        return None  # what is not understood takes no character away
     if isinstance(node, Repeat) and node.low == 1 and node.high is None:
         node = node.part
     return node.charset if isinstance(node, Leaf) else None

@@ -219,6 +219,6 @@ def _completions(content: bytes) -> tuple[list[bytes], list[bytes]]:
         try:
             (before + content + after).decode("utf-8")
         except UnicodeDecodeError:
-            continue
+            continue  # other bytes are tried beside it
         return [before], [after]
     return [], []

@@ -74,7 +74,7 @@ def none_across(models: Sequence[BPEModel], left: Steps, right: Steps) -> bool:
     try:
         cuts = DifferingCuts(left, right)
     except PatternError:
-        return False
+        return False  # not decided, so not shown
     # Condition 4 of tokens that only a lookup finds, and the tokens that a merge across would make.
     return all(
         cuts.none_beside(whole_lookups(model)) and cuts.none_across(textual(model))
@@ -87,7 +87,7 @@ def texts_across(models: Sequence[BPEModel], left: Steps, right: Steps) -> Itera
     try:
         cuts = DifferingCuts(left, right)
     except PatternError:
-        return
+        return  # not decided: no cut is known
     for model in models:
         yield from islice(cuts.texts_across(textual(model)), _FEW)
 

@@ -141,7 +141,7 @@ def _with_literal(step: NormalizerStep) -> NormalizerStep:
         try:
             text = literal(parse(step.pattern))
         except PatternError:
-            return step
+            return step  # it stays as it is, and is compared as a whole
         return Replace(text, step.content) if text else step
     return step
 

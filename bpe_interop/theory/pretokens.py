@@ -96,7 +96,7 @@ def _by_automaton(steps: Sequence[PreTokenizerStep], text: str) -> Occurrence:
             return Occurrence(None)
         rest = continuation(pattern, text)
     except PatternError:
-        return Occurrence(None)
+        return Occurrence(None)  # no pattern of Theorem 11
     return Occurrence(False) if rest is None else Occurrence(True, text + rest)
 
 
@@ -119,7 +119,7 @@ def text_for(model: BPEModel, content: bytes) -> str | None:
     try:
         wanted = content.decode("utf-8")
     except UnicodeDecodeError:
-        return None
+        return None  # no text is looked for that a step cuts inside a character
     if not wanted or (model.lookup_first and content in textual(model)):
         return None  # it is looked up
     if any(user_defined(model).find(wanted)):

@@ -132,7 +132,7 @@ def _is_symbol(token: bytes, alphabet: Alphabet) -> bool:
     try:
         return len(symbols_of(token, alphabet)) == 1
     except UnicodeDecodeError:
-        return False
+        return False  # no text, so no character
 
 
 def _is_pretoken(model: BPEModel) -> Callable[[bytes], bool]:

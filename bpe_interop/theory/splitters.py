@@ -175,7 +175,7 @@ def representatives(steps: Sequence[PreTokenizerStep]) -> list[str]:
             try:
                 sets += leaves(meaning(step)[0])
             except PatternError:
-                continue
+                continue  # its classes are not known; those of the other steps are tried
     return [char for char, _ in classes_of([*dict.fromkeys(sets)])]
 
 

@@ -118,7 +118,7 @@ class SymbolCodes:
         try:
             return len(symbols_of(content, self._alphabet)) == 1
         except UnicodeDecodeError:
-            return False
+            return False  # no text, so no character
 
     def alphabet(self) -> list[bytes]:
         """All characters so far."""

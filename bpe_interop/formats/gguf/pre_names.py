@@ -81,7 +81,7 @@ def cuts(steps: tuple[PreTokenizerStep, ...]) -> Cuts:
         try:
             pretokens, mapped = split(steps, text)
         except PatternError:
-            rows.append(None)
+            rows.append(None)  # it does not run to its end on this probe
         else:
             rows.append(tuple(pretokens if mapped else (to_chars(p.encode()) for p in pretokens)))
     return tuple(rows)
@@ -222,7 +222,7 @@ def _ids(probe: Probe, text: str, steps: Steps) -> list[int] | None:
     try:
         return probe.ids(text, steps)
     except PatternError:
-        return None
+        return None  # a text on which it does not end shows nothing
 
 
 def _texts(first: str, one: Steps, two: Steps, lookups: Collection[bytes]) -> Iterator[str]:

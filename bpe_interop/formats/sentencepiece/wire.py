@@ -101,7 +101,7 @@ class ModelSettings:
                 _fill(made._specs[name], fields, value)
                 written[number] = _text(number, made._specs[name].written())
         except (_IrregularError, struct.error):
-            return None
+            return None  # protobuf reads it, or says what is wrong
         # protobuf writes fields by number; another order is left to it.
         return made if b"".join(written[n] for n in sorted(written)) == data else None
 
