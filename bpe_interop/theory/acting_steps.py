@@ -107,8 +107,10 @@ def _present_after(step: NormalizerStep, present: CharSet) -> CharSet:
         changed = _changed(step)
         return EVERYTHING if changed is None else _written(changed, present)
     if isinstance(step, SentencePieceText) and is_identity(step.charsmap) and step.escape:
+        # Spaces are written as U+2581, but for those in a text that is kept as it stands.
         held = any(" " in text for text in step.kept)
-        return present if held else unite((intersect(present, negate(chars(" "))), chars(SPACE)))
+        left = present if held else intersect(present, negate(chars(" ")))
+        return unite((left, chars(SPACE)))
     return EVERYTHING
 
 
