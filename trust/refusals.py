@@ -31,6 +31,7 @@ _WORDS = "[!t]*"
 
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(_BESIDE, _WORDS, "this is none of:", "a file beside a tokenizer, alone"),
+    Refusal(_BESIDE, _WORDS, "this belongs beside a tokenizer", "a file beside a tokenizer, alone"),
     Refusal(_TEXTS, _WORDS, "this is none of:", "a text or a table, and no tokenizer"),
     Refusal(_TEXTS, _WORDS, "no tokenizer is here", "a text or a table, and no tokenizer"),
     Refusal(_TEXTS, _WORDS, "not a JSON object", "a text or a table, and no tokenizer"),
@@ -45,7 +46,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(("roberta*",), _WORDS, "contradicts it", "a preset that is another tokenizer's"),
     Refusal(("gguf", "whisper"), _WORDS, "several tokenizers", "a folder of several tokenizers"),
     Refusal(("tiktoken_cache",), _WORDS, "no tokenizer is here", "files of hashed names"),
-    Refusal(("tiktoken_cache/*",), _WORDS, "this is none of:", "merges under a hashed name, alone"),
+    Refusal(("tiktoken_cache/*",), _WORDS, " without ", "merges under a hashed name, alone"),
     Refusal(
         ("*",), "train", "not UTF-8", "a file or folder of bytes that are no text, as a corpus"
     ),
