@@ -80,20 +80,10 @@ KEYS = _named(
     # Which code, class and file run: models/auto/tokenization_auto.py, tokenization_utils_base.py.
     ConfigKey("auto_map", locked=True, beside=_ANY),
     ConfigKey("backend", locked=True),
+    ConfigKey("fast_tokenizer_files", locked=True, may="run another file than tokenizer.json"),
+    ConfigKey("fix_mistral_regex", locked=True, may="run another pattern than tokenizer.json"),
     ConfigKey(
-        "fast_tokenizer_files",
-        locked=True,
-        may="run another file than tokenizer.json",
-    ),
-    ConfigKey(
-        "fix_mistral_regex",
-        locked=True,
-        may="run another pattern than tokenizer.json",
-    ),
-    ConfigKey(
-        "trust_remote_code",
-        locked=True,
-        may="run tokenizer.json as it is, and not the class",
+        "trust_remote_code", locked=True, may="run tokenizer.json as it is, and not the class"
     ),
     ConfigKey(
         "model_specific_special_tokens",

@@ -10,6 +10,7 @@ from random import Random
 from bpe_interop.merging.merger import Merger
 from bpe_interop.merging.symbols import symbols_of
 from bpe_interop.model import Affixes, Alphabet, MergeRule, PairList, RankTable
+from bpe_interop.theory.equality import Decision
 
 NO_AFFIXES = Affixes()
 
@@ -110,6 +111,25 @@ def runner_with(rule: MergeRule, base: Container[bytes]) -> Callable[[bytes], li
         return tokens
 
     return run_between
+
+
+def hold_to_brute_force(
+    found: Decision,
+    one: Callable[[bytes], object],
+    other: Callable[[bytes], object],
+    contents: Iterable[bytes],
+) -> None:
+    """What is proved has no content that differs; what is shown differs, and none is shorter.
+
+    ``contents`` come the shortest first.
+    """
+    expected = first_difference(one, other, contents)
+    if found.content is None:
+        assert found.verdict == "proved"
+        assert expected is None
+    else:
+        assert one(found.content) != other(found.content)
+        assert expected is None or len(found.content) <= len(expected)
 
 
 def first_difference(

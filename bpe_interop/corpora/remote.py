@@ -223,6 +223,6 @@ def _one_kind_of_error(url: str) -> Iterator[None]:
         raise EngineMissingError(
             f"fsspec cannot open this: {error}", where=url, fix="install what it names"
         ) from error
-    except Exception as error:
+    except Exception as error:  # each store's library raises classes of its own (botocore, aiohttp)
         told = str(error).strip().split("\n")[0]
         raise OSError(f"{type(error).__name__}: {told}") from error

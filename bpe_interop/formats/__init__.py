@@ -226,7 +226,7 @@ def _blamed(function: Callable[..., Any], name: str, package: str) -> Callable[.
             return list(given) if isinstance(given, Iterator) else given
         except (BpeInteropError, MemoryError):
             raise
-        except Exception as error:
+        except Exception as error:  # whatever another's code raises, its package is named
             raise EngineError(
                 f"the format {name!r}, which {package} brings, failed: {error!r}",
                 where=f"{function.__module__}.{function.__qualname__}",

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from heapq import nsmallest
 from itertools import chain, islice
 from typing import Any, TypeAlias
 
@@ -19,7 +18,7 @@ from ..errors import BpeInteropError, PatternError
 from ..gc_pause import paused
 from ..kernel.tables import as_dict, used_among
 from ..loss import Grade, Loss
-from ..merging.canonical import canonical, whole_lookups
+from ..merging.canonical import whole_lookups
 from ..model import (
     FIELDS,
     LOADING,
@@ -413,13 +412,15 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
     """The fields that change ids or texts when nothing else does, each with its own stage."""
     kept: dict[str, Stage] = {}
     whole = TwoModels(one, two, most=_MOST)
+    few = [] if _MERGING.isdisjoint(open_) else whole.built_once()[:_FEW]
     for field, joint in open_.items():
         other_symbols = field in _MERGING and one.alphabet != two.alphabet
         if other_symbols or (field == "vocab" and _merges_lost(one, two)):
             kept[field] = joint
             continue
         try:
-            alone = _alone(one, two, field, _built_once(whole) if field in _MERGING else ())
+            tokens = few if field in _MERGING else ()
+            alone = _alone(one, two, field, chain.from_iterable(map(whole.texts_of, tokens)))
         except (BpeInteropError, UnicodeDecodeError):
             # What alone is no tokenizer stays.
             kept[field] = replace(joint, witness=None) if field == "decoder" else joint
@@ -440,13 +441,6 @@ def _merges_lost(one: BPEModel, two: BPEModel) -> bool:
     """Whether merges are known to name tokens that the other vocabulary lacks: no tokenizer."""
     lost = as_dict(one.vocab.ids).keys() - as_dict(two.vocab.ids).keys()
     return isinstance(one.merges, PairList) and bool(used_among(one.merges.pairs, lost))
-
-
-def _built_once(pair: TwoModels) -> Iterator[str]:
-    """A few texts of tokens that one of two models builds, and the other does not."""
-    built = canonical(pair.a).splits.keys() ^ canonical(pair.b).splits.keys()
-    few = nsmallest(_FEW, built, key=lambda token: (len(token), token))
-    return chain.from_iterable(map(pair.texts_of, few))
 
 
 def _alone(one: BPEModel, two: BPEModel, field: str, texts: Iterable[str] = ()) -> Stage:

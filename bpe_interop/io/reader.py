@@ -444,7 +444,12 @@ def _explain_directory(directory: Path, wanted: Format | None) -> NoReturn:
     for path in plausible:
         if path.name in mains():
             explain(path, read(path), wanted)
+    # The cache of the hub: models--ORG--NAME/snapshots/REVISION.
+    inner = [*directory.glob("snapshots/*"), *directory.glob("models--*/snapshots/*")]
+    inner = inner or [entry for entry in _entries(directory) if entry.is_dir()]
     files = [path for path in _entries(directory) if path.is_file()]
+    if inner:  # what stands beside a tokenizer may stand above its folder, as config.json does
+        files = [path for path in files if path.name not in never_alone()]
     # Any other file explains better than those that only stand beside a tokenizer.
     files.sort(key=lambda path: (path.name in never_alone(), path.name != "tokenizer_config.json"))
     for path in files[:1000]:
@@ -453,9 +458,6 @@ def _explain_directory(directory: Path, wanted: Format | None) -> NoReturn:
             refuse_lock(path, head)
             if found := recognised(path, head):
                 raise SourceError(found[0], where=str(path), fix=found[1])
-    # The cache of the hub: models--ORG--NAME/snapshots/REVISION.
-    inner = [*directory.glob("snapshots/*"), *directory.glob("models--*/snapshots/*")]
-    inner = inner or [entry for entry in _entries(directory) if entry.is_dir()]
     # Beside folders, a file that is nothing known is no sign of what was meant.
     if len(plausible) == 1 and not inner:
         explain(plausible[0], read(plausible[0]), wanted)

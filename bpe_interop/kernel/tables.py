@@ -428,8 +428,9 @@ def without_tokens(
     ids: Mapping[bytes, int], tokens: Collection[bytes]
 ) -> Mapping[bytes, int] | None:
     """The entries of other tokens than some, which are here."""
-    held = isinstance(ids, Numbers) and len(tokens) < len(ids)
-    return ids.without(tokens) if held and isinstance(ids, Numbers) else None
+    if isinstance(ids, Numbers) and len(tokens) < len(ids):
+        return ids.without(tokens)
+    return None
 
 
 def tokens_by_place(ids: Mapping[bytes, int], places: Sequence[int]) -> Sequence[bytes] | None:

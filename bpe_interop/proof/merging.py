@@ -56,8 +56,7 @@ def core_stage(pair: TwoModels) -> Stage:
         return pair.tried(_NAME, why, pair.token_texts())
     if pair.most is not None:
         # Any text will do: one of a token that one side only builds spares the search (Theorem 5).
-        built = canonical(a).splits.keys() ^ canonical(b).splits.keys()
-        only = sorted(built, key=lambda token: (len(token), token))
+        only = pair.built_once()
         why = f"{show(only[0])} is built on one side only" if only else ""
         stage = pair.tried(_NAME, why, chain.from_iterable(map(pair.texts_of, only)))
         if stage.outcome == "refuted":

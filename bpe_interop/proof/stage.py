@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from ..encode import Encoder
 from ..encode.plan import with_fields
 from ..errors import EncodeError, PatternError, UnstatedError
+from ..merging.canonical import canonical
 from ..model import AddedToken, Affixes, BPEModel, text_of
 from ..steps import ByteChars, Metaspace, SentencePieceText
 from ..theory.pretokens import occurrence
@@ -188,6 +189,11 @@ class TwoModels:
         if is_stray(witness) and self.differ(f"e{witness}"):
             witness = f"e{witness}"
         return Stage(name, "refuted", why, witness)
+
+    def built_once(self) -> list[bytes]:
+        """The tokens that one side builds and the other does not, the shortest first."""
+        built = canonical(self.a).splits.keys() ^ canonical(self.b).splits.keys()
+        return sorted(built, key=lambda token: (len(token), token))
 
     def token_texts(self) -> Iterator[str]:
         """Texts of which one token or another may be a pretoken."""

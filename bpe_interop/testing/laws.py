@@ -158,7 +158,7 @@ def well_mannered(source: LawSource) -> None:
                 source.format.load({**source.files, key: damaged})
             except BpeInteropError as error:
                 need(error.what, "an error says nothing")
-            except Exception as error:
+            except Exception as error:  # this is the law: no other class may come
                 raise BrokenError(f"damaged {key} is no error of ours but {error!r}") from error
 
 

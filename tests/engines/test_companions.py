@@ -331,7 +331,7 @@ def answers(folder: str, call: Callable[[Any, str], list[int]], load: Callable[[
         tokenizer = load(folder)
         ids = [call(tokenizer, text) for text in SAID]
         return ids, [tokenizer.decode(each) for each in ids]
-    except Exception as error:
+    except Exception as error:  # transformers raises many classes; which one is what is compared
         return error.__class__.__name__
 
 

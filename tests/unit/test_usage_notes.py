@@ -164,6 +164,8 @@ def test_a_folder_of_the_hubs_cache_names_the_folder_to_take(
 ) -> None:
     (tmp_path / "models--a--b/snapshots/0f").mkdir(parents=True)
     (tmp_path / "models--a--b/refs").mkdir()
+    # What may stand beside a tokenizer stands above its folder here, and hides no folder.
+    (tmp_path / "config.json").write_text("{}")
     assert "models--a--b/snapshots/0f\n" in command("inspect", tmp_path).err
     assert "in it: snapshots/0f\n" in command("inspect", tmp_path / "models--a--b").err
 
