@@ -170,15 +170,16 @@ def _always_found(model: BPEModel) -> list[AddedToken]:
 
     So no token that merging builds holds one.
     """
+    late = [t for t in (*(model.added or ()), *found_as_added(model)) if t.normalized]
     # No affix and no step of the pre-tokenizer may write such a text, nor a symbol vanish from it
     # before merging.
+    if not late or model.affixes != Affixes() or model.pretokenizer is None:
+        return []
     fallback = _effective(model)
-    vanishes = fallback.missing == "drop" and not fallback.after_merging
-    if model.affixes != Affixes() or model.pretokenizer is None or vanishes:
+    if fallback.missing == "drop" and not fallback.after_merging:
         return []
     # Theorem 19: special tokens, and those that ask for borders of words, hide what they overlap.
     steps = plain_normalizer(model.normalizer or ())
-    late = [t for t in (*(model.added or ()), *found_as_added(model)) if t.normalized]
     passed_over = [normalize(steps, t.text) for t in late if t.special or t.single_word]
     return [
         token
