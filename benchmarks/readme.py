@@ -1,7 +1,7 @@
-"""``python -m benchmarks.readme``: the README's numbers and its picture, from what is committed.
+"""``python -m benchmarks.readme``: the README's two pictures, from what is committed.
 
-The numbers are those of the run that ``docs/performance.md`` shows. The picture is drawn from the
-README's own example behind the mark, which the tests run.
+The chart has numbers of the run that ``docs/performance.md`` shows. The other picture is drawn from
+an example behind a mark, which the tests run.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ from __future__ import annotations
 import html
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
-from .marks import replaced
-
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+EXAMPLE = ROOT / "docs" / "conversions.md"
 PICTURE = ROOT / "docs" / "verdict.svg"
+CHART = ROOT / "docs" / "speed.svg"
 PERFORMANCE = ROOT / "docs" / "performance.md"
 
 SHOWN = (
-    ("`import bpe_interop`", 0),
-    ("load o200k rank file", 0),
-    ("o200k rank file to `tokenizer.json`", 0),
-    ("`verify` proof, gpt-oss json vs o200k_base", 0),
-    ("`verify` over documents of about 4 kB |", 0),
-    ("our encoder, warm, English, cl100k", 0),
-    ("our encoder, never-seen text, ids in numpy: English, cl100k", 0),
-    ("train 10 MB English", 1),
+    ("load o200k rank file", 0, "load o200k's rank file"),
+    ("load gpt-oss `tokenizer.json`", 0, "load gpt-oss's tokenizer.json"),
+    ("o200k rank file to `tokenizer.json`", 0, "o200k to tokenizer.json, a process"),
+    ("our encoder, warm, English, cl100k", 0, "encode English, cl100k, seen before"),
+    ("our encoder, never-seen text, ids in numpy: English, cl100k", 0, "the same, never seen"),
+    ("our encoder, never-seen text, ids in numpy: English, cl100k", 1, "the same, never seen"),
+    ("our encoder, warm, English, Llama-2 `.model`", 0, "encode English, Llama-2"),
+    ("train 10 MB English", 1, "learn 32,000 tokens from 10 MB"),
 )
-"""How the rows of the page's targets begin that are shown, and which of several."""
+"""How the rows of the page's targets begin that are shown, which of several, and their titles."""
 
 _BLOCK = re.compile(r"<!-- picture -->\n(?:<!-- .* -->\n)?```console\n(.*?)```", re.DOTALL)
 _WIDE, _HIGH, _EDGE = 7.83, 19, 18
@@ -42,31 +42,79 @@ _COLOURS = (
 )
 
 
-def numbers(page: str) -> str:
-    """The table of the README, with when and on what it was measured.
+class Bars(NamedTuple):
+    """A row of the chart: what was done, and the time that we and a peer take, as text."""
+
+    title: str
+    ours: str
+    theirs: str
+    peer: str
+
+
+def shown(page: str) -> list[Bars]:
+    """The rows of ``docs/performance.md`` that the chart shows."""
+    targets = page.partition("\n## Targets\n")[2].partition("\n## ")[0].splitlines()
+    found = []
+    for start, place, title in SHOWN:
+        row = [row for row in targets if row.startswith(f"| {start}")][place]
+        _, _, ours, theirs, *_ = (cell.strip() for cell in row.split("|"))
+        time, _, peer = theirs.partition(" (")
+        found.append(Bars(title, ours, time, peer.rstrip(")")))
+    return found
+
+
+def chart(page: str) -> str:
+    """Those rows as pairs of bars (SVG): the longer one of each pair has the whole width.
 
     Args:
         page: ``docs/performance.md``.
     """
-    targets = page.partition("\n## Targets\n")[2].partition("\n## ")[0].strip().splitlines()
-    rows = [
-        [row for row in targets if row.startswith(f"| {title}")][place] for title, place in SHOWN
-    ]
-    head = "| work | ours | theirs | reached (least - most) | target |  |"
     of_machine = dict(re.findall(r"^\| (CPU|cores|Python) \| (.*) \|$", page, re.MULTILINE))
     where = f"{of_machine['CPU']}, {of_machine['cores']} cores, {of_machine['Python']}"
     [(commit, date)] = re.findall(r"^Commit (\S+), (\S+);", page, re.MULTILINE)
-    table = "\n".join([head, targets[1], *rows])
-    return f"{table}\n\nMeasured on {date}, commit {commit}: {where}."
+    rows, wide, left, high = shown(page), 860, 290, 40
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {len(rows) * high + 40}" '
+        'role="img" aria-labelledby="what" font-family="system-ui, sans-serif" font-size="13">',
+        '<title id="what">Times beside other libraries, shorter is better: '
+        + html.escape("; ".join(f"{r.title}: {r.ours}, {r.peer} {r.theirs}" for r in rows))
+        + "</title>",
+        f'<rect width="{wide}" height="{len(rows) * high + 40}" rx="8" fill="#17202b"/>',
+    ]
+    for number, row in enumerate(rows):
+        top = 12 + number * high
+        longest = max(_seconds(row.ours), _seconds(row.theirs))
+        lines.append(f'<text x="16" y="{top + 21}" fill="#d6dee7">{html.escape(row.title)}</text>')
+        for at, (time, name, colour) in enumerate(
+            ((row.ours, "bpe-interop", "#7ee787"), (row.theirs, row.peer, "#9fb3c8"))
+        ):
+            bar = max(2, round(_seconds(time) / longest * (wide - left - 230)))
+            y = top + at * 16
+            lines.append(f'<rect x="{left}" y="{y}" width="{bar}" height="13" fill="{colour}"/>')
+            lines.append(
+                f'<text x="{left + bar + 8}" y="{y + 11}" fill="{colour}">'
+                f"{html.escape(f'{time} {name}')}</text>"
+            )
+    said = html.escape(f"Shorter is better. {date}, commit {commit}: {where}.")
+    lines.append(f'<text x="16" y="{len(rows) * high + 26}" fill="#9fb3c8">{said}</text>')
+    return "\n".join([*lines, "</svg>\n"])
 
 
-def drawn(readme: str) -> str:
+_UNITS = {"h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "\u00b5s": 1e-6, "ns": 1e-9}
+
+
+def _seconds(time: str) -> float:
+    number, unit = time.split()
+    return float(number) * _UNITS[unit]
+
+
+def drawn(page: str) -> str:
     """The example behind the mark as a drawing of a terminal (SVG), which needs nothing else.
 
     Raises:
         ValueError: no example stands behind the mark.
     """
-    found = _BLOCK.search(readme)
+    found = _BLOCK.search(page)
     if found is None:
         raise ValueError("no example stands behind <!-- picture -->")
     lines = [line for line in found[1].rstrip().splitlines() if line != "..."]
@@ -107,10 +155,9 @@ def _coloured(line: str) -> str:
 
 @click.command()
 def main() -> None:
-    """Put the numbers into README.md, and draw its picture."""
-    text = replaced(README.read_text("utf-8"), "numbers", numbers(PERFORMANCE.read_text("utf-8")))
-    README.write_text(text, "utf-8")
-    PICTURE.write_text(drawn(text), "utf-8")
+    """Draw the README's pictures."""
+    CHART.write_text(chart(PERFORMANCE.read_text("utf-8")), "utf-8")
+    PICTURE.write_text(drawn(EXAMPLE.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def main() -> None:
     """Test for long what the library promises; exit with 1 where a promise did not hold.
 
     Each of these prints its table, and with ``--write docs/trust.md`` puts it into the page,
-    between the marks that have its name. `matrix` makes README's table of conversions, `gguf`
+    between the marks that have its name. `matrix` makes the table of docs/conversions.md, `gguf`
     the tables of docs/gguf.md.
     """
 

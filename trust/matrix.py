@@ -107,7 +107,7 @@ def row(real: Real, data: Path) -> str:
 
 @click.command("matrix")
 def matrix() -> None:
-    """Print the table of conversions in README.md, made of the files in BPE_INTEROP_DATA."""
+    """Print the table of docs/conversions.md, made of the files in BPE_INTEROP_DATA."""
     data = Path(os.environ["BPE_INTEROP_DATA"])
     click.echo("| source | " + " | ".join(FORMATS) + " |")
     click.echo("|---" * (len(FORMATS) + 1) + "|")

@@ -57,11 +57,12 @@ def wrapped(text: str, stream: TextIO, used: int = 0) -> Iterator[str]:
             yield line
             continue
         held = _QUOTED.sub(lambda quoted: quoted[0].replace(" ", _HELD), line[begins:])
+        item = 2 if held.startswith("- ") else 0
         broken = textwrap.wrap(
             held,
             width,
             initial_indent=" " * begins,
-            subsequent_indent=" " * begins,
+            subsequent_indent=" " * (begins + item),
             expand_tabs=False,
             replace_whitespace=False,
             break_long_words=False,

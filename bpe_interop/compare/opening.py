@@ -164,7 +164,15 @@ def noted_on_files(*sides: TokenizerSource[BPEModel | None]) -> list[str]:
         read = () if model is None else (*model.origin.notes, *_on_markers(model))
         for note in (*side.passed_over, *read):
             labels.setdefault(note, {})[side.label] = None
-    return [f"{' and '.join(held)}: {note}" for note, held in labels.items()]
+    return [_of_sides([*held], note) for note, held in labels.items()]
+
+
+def _of_sides(labels: list[str], note: str) -> str:
+    """A note with the sides that it is about, of which none is named twice."""
+    names = {Path(label).name for label in labels}
+    name = names.pop() if len(names) == 1 else ""
+    named = name and note.startswith((f"{name}: ", f"{name} "))
+    return " and ".join(labels) + (note[len(name) :] if named else f": {note}")
 
 
 def _on_markers(model: BPEModel) -> tuple[str, ...]:

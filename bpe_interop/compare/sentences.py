@@ -306,8 +306,8 @@ def report_lines(
         outcome = OUTCOMES[stage.outcome]
         outcome = outcome.upper() if stage.outcome == "refuted" else outcome
         yield LabelledLine("stage", f"{stage.name:<18} {outcome:<10} {_why(stage, report)}")
-    size = f"{report.compared:,} texts ({report.bytes:,} bytes)"
-    yield LabelledLine("ran", f"{size}: {'; '.join(report.scopes)}")
+    size = f"{report.compared:,} texts ({report.bytes:,} bytes): {'; '.join(report.scopes)}"
+    yield LabelledLine("ran", size if report.compared else "no text")
     if report.corpus is not None:
         for line in corpus_lines(report.corpus):
             yield LabelledLine("corpus", line)

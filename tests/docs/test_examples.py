@@ -19,6 +19,9 @@ import pytest
 from command_line import Command, in_process
 from conftest import FIXTURES, ROOT, Data
 
+import bpe_interop
+from bpe_interop.formats.gguf.write import under_name
+
 DOCS = ROOT / "docs"
 BLOCK = re.compile(
     r"^(<!-- example: real -->\n)?```(console|python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL
@@ -69,6 +72,16 @@ def llama_2(data: Data, folder: Path) -> None:
     (folder / "Llama-2-7b" / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
 
 
+def readme(data: Data, folder: Path) -> None:
+    """Llama-2's directory, and gpt-oss with a GGUF file under the name that published ones have."""
+    llama_2(data, folder)
+    (folder / "gpt-oss").mkdir()
+    shutil.copyfile(data("gpt-oss/tokenizer.json"), folder / "gpt-oss" / "tokenizer.json")
+    model = bpe_interop.load(folder / "gpt-oss").model
+    (folder / "gpt-oss.gguf").write_bytes(under_name(model, "gpt-4o"))
+    shutil.copyfile(data("corpora/udhr/udhr_hin.txt"), folder / "hindi.txt")
+
+
 def of_the_road(data: Data, folder: Path) -> None:
     """What the table of the page names, and no other file."""
     page = (DOCS / "from-bytes-to-gpt-4.md").read_text("utf-8")
@@ -93,8 +106,9 @@ class Page(NamedTuple):
 def pages() -> list[Page]:
     """Every page with examples; of README each block by itself."""
     found = [
-        Page(f"README.md {number}", [block], real=llama_2)
-        for number, block in enumerate(blocks("README.md"))
+        Page(f"{name} {number}", [block], real=readme if name == "README.md" else no_files)
+        for name in ("README.md", "docs/conversions.md")
+        for number, block in enumerate(blocks(name))
     ]
     for path in [DOCS / "start.md", *sorted((DOCS / "recipes").glob("*.md"))]:
         name = path.relative_to(ROOT).as_posix()
@@ -194,6 +208,11 @@ def console(text: str, call: Command) -> None:
 
 
 def unversioned(text: str) -> str:
-    """Without version numbers of libraries, and without spaces at the ends of lines."""
+    """Without version numbers of libraries, spaces at the ends of lines, and line breaks.
+
+    A page shows long lines as a terminal does: what is continued stands under the words of its
+    label, or of its item.
+    """
+    text = re.sub(r"\n(?: {12}| {4})(?=[^ ])", " ", text)
     text = re.sub(r"(?<=[a-z] )\d+\.\d+\.\d+\b", "VERSION", text)
     return re.sub(r" +$", "", text, flags=re.MULTILINE).rstrip("\n") + "\n"

@@ -151,16 +151,16 @@ def test_the_metadata_says_what_people_look_for() -> None:
     assert "Typing :: Typed" in PROJECT["classifiers"]
 
 
-def test_the_readme_lists_every_extra_in_one_table() -> None:
-    table = (ROOT / "README.md").read_text("utf-8").partition("| extra | for |")[2]
+def test_one_table_lists_every_extra() -> None:
+    table = (ROOT / "docs" / "start.md").read_text("utf-8").partition("| extra | for |")[2]
     rows = table.partition("\n\n")[0].splitlines()[2:]
     named = [name for row in rows for name in re.findall(r"`([a-z]+)`", row.split("|")[1])]
     assert sorted(named) == sorted(PROJECT["optional-dependencies"])
 
 
 def test_the_core_needs_no_engine() -> None:
-    """What is always installed runs no tokenizer; the extra ``engines`` has what README's matrix
-    checks with, and tests and benchmarks bring it."""
+    """What is always installed runs no tokenizer; the extra ``engines`` has what conversions are
+    checked with, and tests and benchmarks bring it."""
     needs = {re.split("[<>=]", need)[0] for need in PROJECT["dependencies"]}
     assert needs.isdisjoint(known.distribution or name for name, known in ROWS.items())
     for extra in ("test", "benchmarks", "docs"):

@@ -1,35 +1,158 @@
-"""README's numbers and picture are those of what was run; its examples are tested beside."""
+"""README: its pictures are those of what was run, its tasks run, and it fits on a few screens."""
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from command_line import in_process
+from conftest import FIXTURES, Data
 
-from benchmarks.marks import replaced
-from benchmarks.readme import PERFORMANCE, PICTURE, SHOWN, drawn, numbers
+import bpe_interop
+from benchmarks.readme import CHART, EXAMPLE, PERFORMANCE, PICTURE, chart, drawn, shown
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
+TASKS = re.findall(r"^\| .* \| .* \| `(bpe-interop .*)` \|$", README, re.MULTILINE)
 
 
-def test_the_numbers_are_those_of_the_page_of_performance() -> None:
+def test_the_pictures_are_of_what_was_run() -> None:
+    """``python -m benchmarks.readme`` draws them."""
     page = PERFORMANCE.read_text("utf-8")
-    assert replaced(README, "numbers", numbers(page)) == README
-    assert numbers(page).count("\n| ") == 1 + len(SHOWN)
-
-
-def test_the_picture_is_the_example_that_is_run_here() -> None:
-    """``python -m benchmarks.readme`` draws it; what the example prints is tested below."""
-    assert PICTURE.read_text("utf-8") == drawn(README)
-    assert f"](docs/{PICTURE.name})" in README
-    assert len(PICTURE.read_bytes()) < 10_000
-    shown = "".join(ElementTree.parse(PICTURE).getroot().itertext())
-    assert "PROVED      equal for every text" in shown
+    assert CHART.read_text("utf-8") == chart(page)
+    assert PICTURE.read_text("utf-8") == drawn(EXAMPLE.read_text("utf-8"))
+    for path in (CHART, PICTURE):
+        assert f"](docs/{path.name})" in README
+        assert len(path.read_bytes()) < 10_000
+    said = "".join(ElementTree.parse(PICTURE).getroot().itertext())
+    assert "PROVED      equal for every text" in said
     with pytest.raises(ValueError, match="no example"):
-        drawn(README.replace("<!-- picture -->", ""))
+        drawn(README)
 
 
-def test_what_comes_first_fits_on_two_screens() -> None:
-    assert len(README.partition("\n|")[0].splitlines()) <= 90
+def test_the_chart_says_both_times_of_each_row() -> None:
+    page = PERFORMANCE.read_text("utf-8")
+    texts = [*ElementTree.parse(CHART).getroot().itertext()]
+    for row in shown(page):
+        assert f"| {row.ours} | {row.theirs} ({row.peer}) |" in page
+        assert f"{row.ours} bpe-interop" in texts
+        assert f"{row.theirs} {row.peer}" in texts
+
+
+def test_it_is_short_and_its_examples_narrow() -> None:
+    assert len(README.splitlines()) <= 150
+    first = README.splitlines()[:20]
+    for mark in ("<!-- main command -->", "<!-- test command -->"):
+        assert mark in first
+    for block in re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
+        assert max(map(len, block.splitlines())) <= 100
+
+
+# The tasks.
+
+TINY = FIXTURES / "tokenizers"
+
+
+def tuned(folder: Path) -> None:
+    """A SentencePiece model and what fine-tuning leaves beside it."""
+    shutil.copytree(TINY / "spm-tiny" / "sentencepiece", folder)
+    size = bpe_interop.load(folder / "tokenizer.model").n_vocab
+    token = {"content": "<|im_end|>", "lstrip": False, "rstrip": False, "normalized": False}
+    config = {
+        "tokenizer_class": "LlamaTokenizer",
+        "add_bos_token": True,
+        "added_tokens_decoder": {str(size): {**token, "single_word": False, "special": True}},
+        "bos_token": "<s>",
+        "eos_token": "<|im_end|>",
+        "unk_token": "<unk>",
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    (folder / "added_tokens.json").write_text(json.dumps({"<|im_end|>": size}), "utf-8")
+
+
+def prepare(folder: Path) -> None:
+    """What the table of tasks names, but for what a row writes."""
+    shutil.copytree(TINY / "cl100k-tiny" / "huggingface", folder / "my-tok")
+    shutil.copytree(TINY / "cl100k-tiny" / "tiktoken", folder / "ranks")
+    tuned(folder / "tuned")
+    (folder / "words.txt").write_text("cardiomegaly\ntachycardia\n", "utf-8")
+    (folder / "story.txt").write_text("the year 2023\n", "utf-8")
+    (folder / "texts").mkdir()
+    shutil.copy(FIXTURES / "corpora" / "apostrophes.txt", folder / "texts")
+    bpe_interop.convert(folder / "my-tok", folder / "model.gguf", "gguf", verify=False)
+
+
+SAID = {
+    "convert tuned served": "PROVED equal",
+    "convert my-tok ranks": "PROVED equal",
+    "verify my-tok model.gguf": "PROVED",
+    "convert my-tok new.gguf": "PROVED equal",
+    "extend my-tok chat": 'eos is "<|end|>"',
+    "extend my-tok words": '821 "cardiomegaly", not special, was 66 286 590 395 68 70 287 88',
+    "lock my-tok": "wrote       tokenizer.lock",
+    "verify tokenizer.lock": "PROVED",
+    "train texts": "PROVED equal",
+    "encode my-tok": "ids         3,565 in 1 row",
+    "view my-tok ranks": "wrote       page.html",
+}
+"""How the commands begin that need no real file and no server, and what each one says."""
+
+
+def row(start: str) -> list[str]:
+    [command] = [each for each in TASKS if each.startswith(f"bpe-interop {start}")]
+    return shlex.split(command.replace(r"\|", "|"))[1:]
+
+
+def test_every_task_is_run() -> None:
+    assert len(TASKS) >= 12
+    for start in (*SAID, "convert qwen.tiktoken", "verify model.gguf model.gguf"):
+        assert row(start)
+    assert len(TASKS) == len(SAID) + 2
+
+
+@pytest.mark.usefixtures("few_texts")
+@pytest.mark.parametrize("start", SAID)
+def test_the_tasks_do_what_they_say(
+    start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(tmp_path)
+    if start == "convert my-tok ranks":
+        shutil.rmtree(tmp_path / "ranks")
+    monkeypatch.chdir(tmp_path)
+    with in_process(monkeypatch) as call:
+        if start == "verify tokenizer.lock":
+            call(*row("lock my-tok"))
+        done = call(*row(start))
+    assert done.code == 0, done.err
+    assert SAID[start] in done.out + done.err
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_the_task_with_a_real_file(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copyfile(data("qwen/qwen.tiktoken"), tmp_path / "qwen.tiktoken")
+    monkeypatch.chdir(tmp_path)
+    with in_process(monkeypatch) as call:
+        done = call(*row("convert qwen.tiktoken"))
+    assert done.code == 0, done.err
+    assert "PROVED equal for every text" in done.out
+
+
+def test_the_task_with_a_server_says_where_none_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A real one is asked in ``tests/engines/test_llama_server.py``."""
+    shutil.copy(next((TINY / "gguf-tiny" / "gguf").iterdir()), tmp_path / "model.gguf")
+    monkeypatch.chdir(tmp_path)
+    *command, address = row("verify model.gguf model.gguf")
+    with in_process(monkeypatch) as call:
+        # No server has the port 1.
+        done = call(*command, address.replace(":8080", ":1"))
+    assert done.code == 2
+    assert "http://127.0.0.1:1" in done.err

@@ -1,4 +1,4 @@
-"""The README's matrix on the real files: what is refused, and what is written and runs."""
+"""docs/conversions.md's matrix on the real files: what is refused, what is written and runs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.presets import fill
 from trust.matrix import FORMATS, REAL, Real, opened, refusal
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "conversions.md").read_text("utf-8")
 
 
 def cells(real: Real) -> dict[str, str]:
-    """What the README says of a tokenizer, by format."""
-    table = README.partition("| source |")[2].splitlines()
+    """What the page says of a tokenizer, by format."""
+    table = PAGE.partition("| source |")[2].splitlines()
     [line] = [line for line in table if line.startswith(f"| {real.name} |")]
     return dict(zip(FORMATS, (cell.strip() for cell in line.split("|")[2:-1]), strict=True))
 
@@ -32,14 +32,14 @@ SAME = {"o200k_base", "o200k_harmony", "Qwen rank file", "Llama-3 rank file", "p
 ROWS = [real for real in REAL if WHOLE_SWEEP or real.name not in SAME]
 
 
-def test_rows_that_are_left_out_are_in_the_readme() -> None:
+def test_rows_that_are_left_out_are_on_the_page() -> None:
     assert {*SAME} < {real.name for real in REAL}
     for real in REAL:
         assert set(cells(real)) == {*FORMATS}
 
 
 @pytest.mark.parametrize("real", ROWS, ids=lambda real: real.name)
-def test_each_row_is_as_the_readme_says(real: Real, data: Callable[[str], Path]) -> None:
+def test_each_row_is_as_the_page_says(real: Real, data: Callable[[str], Path]) -> None:
     data(real.path)
     model = opened(real, data("")).model
     for target, said in cells(real).items():

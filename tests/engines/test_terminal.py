@@ -98,6 +98,16 @@ def test_no_line_is_broken_in_a_quoted_text(
     assert " ".join(lines).split() == text.split()
 
 
+def test_the_lines_of_an_item_stand_under_its_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    text = "refused:\n  - vocab: a text that is longer than a line"
+    assert [*wrapped(text, Terminal())] == [
+        "refused:",
+        "  - vocab: a text that is",
+        "    longer than a line",
+    ]
+
+
 def test_only_one_module_writes_messages() -> None:
     """Data (JSON and ids) is ASCII, and what decode writes is bytes."""
     data = {"as_json", "ids_as_json", "verify_command", "encode_command"}
