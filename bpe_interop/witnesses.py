@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from .encode import Encoder
 from .encode.pretoken import PretokenEncoder
@@ -16,6 +15,7 @@ from .text.normalize import normalize
 from .text.patterns import as_run
 from .text.split import split
 from .theory.automata import first_difference
+from .values import replace
 
 _PLAIN = ("a", "b", "e", "the", "hello", "a b", "0", "hello world")
 _MISSING = -1
