@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,17 @@ from fixtures import make_golden
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
+OF_TESTS = tuple(str(ROOT / name / "") + os.sep for name in ("tests", "trust", "fixtures"))
+CACHE = type(cache(len))
 
 if sys.platform == "linux":
     # glibc takes larger and larger blocks from its heap, where one that stays keeps all before it
     # from going back: 100 MB after texts of a million letters. From 1 MB on, each is mapped alone.
     with suppress(AttributeError):  # musl has no mallopt
         ctypes.CDLL(None).mallopt(-3, 1 << 20)  # M_MMAP_THRESHOLD
+
+# A panic in a library in Rust loads the names for its stack and keeps them: 50 MB each library.
+os.environ["RUST_BACKTRACE"] = "0"
 
 # A shell script starts what it runs with ``&`` with SIGINT ignored, and children inherit that:
 # the tests that interrupt a child would wait for it in vain. A handler is not inherited.
@@ -55,6 +61,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "data" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.data)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forgetful() -> Iterator[None]:
+    """Empties the caches when a file of tests is done: those for a few values, and those of tests.
+
+    A worker runs many files: four maps of characters of SentencePiece's take 104 MB, and a
+    tokenizer that a test keeps has what its encoder remembers.
+    """
+    yield
+    for module in [*sys.modules.values()]:
+        ours = module.__name__.partition(".")[0] == "bpe_interop"
+        if ours or str(getattr(module, "__file__", "")).startswith(OF_TESTS):
+            for value in [*vars(module).values()]:
+                # What is computed once for a process, as a table of Unicode, is not bounded.
+                if isinstance(value, CACHE) and (not ours or value.cache_parameters()["maxsize"]):
+                    value.cache_clear()
 
 
 class Data:

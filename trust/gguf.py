@@ -36,13 +36,12 @@ from bpe_interop.formats.gguf.write import dump, kept_of, under_name
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.steps import ByteTokens, Fuse, Replace
+from fixtures.code_points import SCALARS
 from fixtures.newer_code_points import has_newer
 
 from .gguf_files import families, published, tekken
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "gguf.md"
-SCALARS = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
-"""Every code point but surrogates."""
 _TOGETHER = 32
 """So many code points stand in one text, with letters between them; one that differs is found."""
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 import pytest
 from conftest import ROOT
-from mistral_common.tokens.tokenizers.base import TokenizerVersion
 from site_links import broken
 from test_examples import blocks
 
@@ -86,6 +85,9 @@ def test_commands_have_options_that_there_are() -> None:
 
 
 def test_the_page_of_formats_names_all_that_is_read() -> None:
+    # It brings tables of countries and languages: 19 MB in every worker that collects this file.
+    from mistral_common.tokens.tokenizers.base import TokenizerVersion
+
     page = PAGES["formats.md"]
     *most, last = [version.value for version in TokenizerVersion.__members__.values()]
     assert f"versions {', '.join(most)} and {last}." in page

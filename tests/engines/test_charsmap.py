@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import pytest
 import sentencepiece
-from code_points import SCALARS
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceNormalizer, SentencePieceProcessor
@@ -25,6 +24,7 @@ from bpe_interop.text.charsmap import (
     rules,
 )
 from bpe_interop.text.normalize import align, normalize
+from fixtures.code_points import SCALARS
 from fixtures.piece_model import (
     CHARSMAP,
     CONTROL,

@@ -118,6 +118,7 @@ def test_of_a_large_file_only_the_head_is_fetched(
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.usefixtures("few_texts")
 def test_as_a_user_asks_for_it(sent: list[int], command: Command, tmp_path: Path) -> None:
     here = tmp_path / "here.gguf"
     here.write_bytes(HEAD)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from code_points import WHOLE_SWEEP
 
 from bpe_interop.compare.stress import around_added, fixed
 from bpe_interop.encode import Encoder
@@ -14,6 +13,7 @@ from bpe_interop.engines import from_files
 from bpe_interop.formats import by_name
 from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.presets import fill
+from fixtures.code_points import WHOLE_SWEEP
 from trust.matrix import FORMATS, REAL, Real, opened, refusal
 
 PAGE = (Path(__file__).parents[2] / "docs" / "conversions.md").read_text("utf-8")

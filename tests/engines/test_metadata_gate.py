@@ -17,6 +17,8 @@ from bpe_interop.cli import cli
 from bpe_interop.compare import verify
 from bpe_interop.pytest_plugin import assert_parity
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 CONFIG = {
     "tokenizer_class": "PreTrainedTokenizerFast",
     "eos_token": "<|endoftext|>",
@@ -127,7 +129,6 @@ def test_every_page_says_the_same_list(page: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("few_texts")
 @pytest.mark.parametrize("locked", [False, True], ids=["a directory", "a lock file"])
 @pytest.mark.parametrize(("changes", "field"), CHANGES)
 def test_another_role_or_chat_template_fails_where_it_is_asked_for(
@@ -176,7 +177,6 @@ def test_a_lock_file_has_truncation_and_padding(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("few_texts")
 @pytest.mark.parametrize(
     ("key", "value"),
     [("split_special_tokens", True), ("legacy", True), ("tokenizer_class", "GemmaTokenizer")],

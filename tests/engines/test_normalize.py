@@ -6,7 +6,6 @@ import sys
 from itertools import product
 
 import pytest
-from code_points import SCALARS
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import NormalizedString, PreTokenizedString, Regex, normalizers
@@ -34,6 +33,7 @@ from bpe_interop.text.normalize import (
     repair,
     repaired_spans,
 )
+from fixtures.code_points import SCALARS
 
 AWKWARD = (
     "aZ ß'İΣσςıſK\u0301\u0300\u0323\u0340\u07fd\u1100\u1161\u11a8가ﬁ①½\u0085\u001c\t\n ▁_é\u200b"

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import regex
 import tiktoken
-from code_points import POINTS, SCALARS
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
@@ -45,6 +44,7 @@ from bpe_interop.text.spellings import (
     R50K,
     SPELLINGS,
 )
+from fixtures.code_points import POINTS, SCALARS
 from trust.patterns import SIGNS, Compared, compare
 
 FANCY: Dialect = "fancy-regex"

@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from code_points import POINTS, WHOLE_SWEEP
 
 from bpe_interop.compare.stress import around_added, fixed, random_texts
 from bpe_interop.diff import diff
@@ -20,6 +19,7 @@ from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import DecodeError, UnsupportedError
 from bpe_interop.model import RankTable
 from bpe_interop.sources import load_source
+from fixtures.code_points import POINTS, WHOLE_SWEEP
 
 Data = Callable[[str], Path]
 

@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import get_args
 
 import pytest
-from code_points import POINTS
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
@@ -38,6 +37,7 @@ from bpe_interop.text.added_tokens import AddedMatcher
 from bpe_interop.text.bytechars import is_mapped, to_bytes
 from bpe_interop.text.normalize import leading, normalize
 from bpe_interop.text.split import compiled, split
+from fixtures.code_points import POINTS
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 CL100K = (

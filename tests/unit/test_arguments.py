@@ -56,6 +56,7 @@ def test_one_text_is_not_cut_into_letters(name: str) -> None:
         GIVE_A_LIST[name]()
 
 
+@pytest.mark.usefixtures("few_texts")
 def test_one_name_is_one_name(tmp_path: Path) -> None:
     text = tmp_path / "a.txt"
     text.write_text("Hello, world!\n", "utf-8")

@@ -247,6 +247,7 @@ def test_a_damaged_lock_file_is_refused(tmp_path: Path, old: bytes, new: bytes, 
         load(data.replace(old, new), "tokenizer.lock")
 
 
+@pytest.mark.usefixtures("few_texts")
 def test_what_a_lock_cannot_do_is_an_error(command: Command, tmp_path: Path) -> None:
     path = locked(HUB, tmp_path)
     with pytest.raises(SourceError, match="no files for another engine"):
@@ -265,6 +266,7 @@ def test_what_a_lock_cannot_do_is_an_error(command: Command, tmp_path: Path) -> 
     assert verify(path, path).verdict == "proved"
 
 
+@pytest.mark.usefixtures("few_texts")
 def test_a_lookup_that_changes_no_id_is_told(tmp_path: Path, command: Command) -> None:
     shutil.copytree(HUB, tmp_path / "other")
     file = tmp_path / "other" / "tokenizer.json"
