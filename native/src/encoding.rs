@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::memories::Memories;
 use crate::merging::{Merging, Work};
+use crate::near::bring_near;
 use crate::objects::Object;
 use crate::offsets::{Sizes, Spans};
 use crate::pairs::NONE;
@@ -23,7 +24,7 @@ const MOST_BYTES: usize = 1 << 24;
 const LATELY: usize = 1 << 15;
 /// How many pretokens are looked up side by side, so that the processor waits for many places of
 /// memory at a time.
-const GROUP: usize = 16;
+const GROUP: usize = 64;
 /// Up to so many bytes a pretoken is short, and so many ids it then has.
 const SHORT: usize = 15;
 const FEW: usize = 3;
@@ -390,23 +391,29 @@ impl Encoder {
         let mut from = start;
         for (key, &end) in keys.iter_mut().zip(ends) {
             *key = key_of(&self.seed, text, from, end as usize)?;
+            bring_near(&known.lately[key.1]);
             from = end as usize;
         }
-        // What is read here is read again below, and is near by then.
-        let mut seen = 0;
-        for &(_, at) in &keys[..ends.len()] {
-            seen ^= known.lately[at].key as u64;
-        }
         let mut hashes = [0; GROUP];
+        let mut far = [0u8; GROUP];
+        let mut count = 0;
         from = start;
         for (place, &end) in ends.iter().enumerate() {
             let (key, at) = keys[place];
             if known.lately[at].key != key {
                 let hash = tokens.hash(&text[from..end as usize]);
-                seen ^= tokens.touch_token(hash) ^ known.touch(hash);
+                tokens.bring_near(hash);
+                bring_near(&known.slots[hash as usize % SLOTS]);
                 hashes[place] = hash;
+                far[count] = place as u8;
+                count += 1;
             }
             from = end as usize;
+        }
+        let mut seen = 0;
+        for &place in &far[..count] {
+            let hash = hashes[usize::from(place)];
+            seen ^= tokens.touch_token(hash) ^ known.touch(hash);
         }
         std::hint::black_box(seen);
         for (place, &end) in ends.iter().enumerate() {

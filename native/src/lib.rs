@@ -17,6 +17,8 @@ mod json;
 mod memories;
 mod merges;
 mod merging;
+#[allow(unsafe_code)]
+mod near;
 mod normal_forms;
 mod objects;
 mod offsets;
@@ -28,6 +30,7 @@ mod pieces;
 mod ranks;
 mod seed;
 mod splitting;
+mod strides;
 mod table;
 mod tokens;
 mod training;

@@ -5,13 +5,15 @@
 
 use std::sync::Arc;
 
+use crate::strides::{Automaton, Strides};
+
 /// The match ends before this character, and a new one begins with it.
-const CUT: u32 = 1;
+pub const CUT: u32 = 1;
 /// A match ends before this character, if no longer one follows.
-const ACCEPTS: u32 = 2;
+pub const ACCEPTS: u32 = 2;
 /// No match goes on here: what counts is the last that ended.
-const BACK: u32 = 4;
-const SHIFT: u32 = 3;
+pub const BACK: u32 = 4;
+pub const SHIFT: u32 = 3;
 
 /// The most entries of a table; so an index with as many bits needs no check.
 const ENTRIES: usize = 1 << 13;
@@ -58,17 +60,21 @@ pub struct Table {
     entries: Box<[u32; ENTRIES]>,
     start: u32,
     end: u32,
+    strides: Strides,
     behavior: Behavior,
     invert: bool,
     covers: bool,
 }
 
 /// Where a table is in a text.
+#[derive(Clone, Copy)]
 pub struct Cursor {
-    place: usize,
-    state: u32,
-    begin: usize,
-    last: usize,
+    /// What is read next, and the row of the state.
+    pub place: usize,
+    pub state: u32,
+    /// Where the match began, and where it could end last; if nowhere yet, where it began.
+    pub begin: usize,
+    pub last: usize,
     again: u64,
     /// Whether the end of the text was reached.
     pub finished: bool,
@@ -113,7 +119,7 @@ impl Table {
                 .iter()
                 .all(|&class| u32::from(class) < given.end)
             && given.end < given.stride
-            && stride > 0
+            && stride.is_power_of_two()
             && count % stride == 0
             && is_row(given.start)
             && given.entries.iter().all(|&entry| is_row(entry >> SHIFT));
@@ -128,6 +134,13 @@ impl Table {
             .iter()
             .map(|&page| page.try_into().ok())
             .collect();
+        let strides = Strides::of(&Automaton {
+            ascii: &ascii,
+            entries: given.entries,
+            stride,
+            start: given.start,
+            end: given.end as usize,
+        });
         Some(Table {
             ascii,
             pages: boxed(0, numbers?.into_iter())?,
@@ -135,6 +148,7 @@ impl Table {
             entries: boxed(BACK, given.entries.iter().copied())?,
             start: given.start,
             end: given.end,
+            strides,
             behavior: Behavior::numbered(given.behavior)?,
             invert: given.invert,
             covers: given.covers,
@@ -192,58 +206,64 @@ impl Table {
 
     /// Writes the ends of the next matches, and of single characters between them, those with
     /// `GAP`; how many. None: characters are read again and again, so Python does it.
-    pub fn scan(&self, text: &[u8], at: &mut Cursor, out: &mut [u32; BLOCK]) -> Option<usize> {
-        let (mut place, mut state) = (at.place, at.state);
-        let (mut begin, mut last) = (at.begin, at.last);
+    pub fn scan(&self, text: &[u8], cursor: &mut Cursor, out: &mut [u32; BLOCK]) -> Option<usize> {
+        let mut at = *cursor;
         let mut count = 0;
         while count < BLOCK - 1 {
             let mut back = false;
-            while place < text.len() && count < BLOCK - 1 {
-                let (class, size) = self.letter(text, place);
-                let entry = self.entries[(state as usize + class) & (ENTRIES - 1)];
+            while at.place < text.len() && count < BLOCK - 1 {
+                if text[at.place] < 0x80 {
+                    count = self.strides.run(text, &mut at, out, count);
+                    if at.place == text.len() || count == BLOCK - 1 {
+                        break;
+                    }
+                }
+                let (class, size) = self.letter(text, at.place);
+                let entry = self.entries[(at.state as usize + class) & (ENTRIES - 1)];
                 if entry & ACCEPTS != 0 {
-                    last = place;
+                    at.last = at.place;
                 }
                 if entry & BACK != 0 {
                     back = true;
                     break;
                 }
-                out[count] = place as u32;
+                out[count] = at.place as u32;
                 count += (entry & CUT) as usize;
-                begin = if entry & CUT != 0 { place } else { begin };
-                state = entry >> SHIFT;
-                place += size;
+                at.begin = if entry & CUT != 0 { at.place } else { at.begin };
+                at.state = entry >> SHIFT;
+                at.place += size;
             }
             if !back {
-                if place < text.len() {
+                if at.place < text.len() {
                     break;
                 }
-                if begin == text.len() {
+                if at.begin == text.len() {
                     at.finished = true;
                     break;
                 }
-                if self.entries[(state + self.end) as usize & (ENTRIES - 1)] & ACCEPTS != 0 {
-                    last = place;
+                let end = (at.state + self.end) as usize;
+                if self.entries[end & (ENTRIES - 1)] & ACCEPTS != 0 {
+                    at.last = at.place;
                 }
             }
-            if last > begin {
-                out[count] = last as u32;
-                begin = last;
+            if at.last > at.begin {
+                at.begin = at.last;
+                out[count] = at.last as u32;
             } else {
-                begin += self.letter(text, begin).1;
-                begin = begin.min(text.len());
-                out[count] = begin as u32 | GAP;
-                last = begin;
+                at.begin += self.letter(text, at.begin).1;
+                at.begin = at.begin.min(text.len());
+                out[count] = at.begin as u32 | GAP;
+                at.last = at.begin;
             }
             count += 1;
-            at.again += place.saturating_sub(begin) as u64;
+            at.again += at.place.saturating_sub(at.begin) as u64;
             if at.again > AGAIN * text.len() as u64 + (1 << 16) {
                 return None;
             }
-            place = begin;
-            state = self.start;
+            at.place = at.begin;
+            at.state = self.start;
         }
-        (at.place, at.state, at.begin, at.last) = (place, state, begin, last);
+        *cursor = at;
         Some(count)
     }
 
@@ -481,5 +501,71 @@ pub mod tests {
         assert!(!given(&[BACK, BACK], &[0; PAGES - 1], 1));
         assert!(!given(&[BACK, BACK], &[0; PAGES], 0));
         assert!(!given(&[BACK, BACK], &[0; PAGES], 2));
+    }
+
+    /// A table of some states and classes, with whatever flags a pattern may have.
+    fn any_table(random: &mut impl FnMut(u32) -> u32) -> Table {
+        let (states, classes) = (1 + random(6), 4);
+        let mut entries = vec![];
+        for state in 0..states {
+            for class in 0..classes {
+                let after = (random(states) * 8) << SHIFT;
+                let begun: u32 = entries.get(class as usize).copied().unwrap_or(BACK);
+                entries.push(match random(8) {
+                    0..=3 if state > 0 => after | random(2) * ACCEPTS,
+                    0..=5 if state == 0 => after,
+                    4 | 5 if begun & BACK == 0 => begun | CUT | ACCEPTS,
+                    6 if state > 0 => BACK | ACCEPTS,
+                    _ => BACK,
+                });
+            }
+            entries.push(if state > 0 { random(2) * ACCEPTS } else { BACK });
+            entries.extend([BACK; 3]);
+        }
+        let byte_classes: Vec<u8> = (0..=255).map(|byte: u8| byte % 4).collect();
+        Table::new(&Given {
+            pages: &[0; PAGES],
+            classes: &byte_classes,
+            entries: &entries,
+            stride: 8,
+            start: 0,
+            end: classes,
+            behavior: 0,
+            invert: false,
+            covers: true,
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn strides_cut_as_the_table_does() {
+        let mut state = 7u64;
+        let mut random = move |below: u32| {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            ((state >> 33) % u64::from(below)) as u32
+        };
+        let (mut most, mut marks) = (0, 0);
+        for _ in 0..3000 {
+            let quick = any_table(&mut random);
+            let mut plain = any_table(&mut random);
+            plain.entries = quick.entries.clone();
+            plain.strides = Strides::none(1024, 8);
+            let (states, of_one) = quick.strides.sizes();
+            (most, marks) = (most.max(states), marks.max(of_one));
+            for _ in 0..30 {
+                let size = random(60);
+                let text: String = (0..size)
+                    .map(|_| ['a', 'b', 'c', 'd', '\u{e9}'][random(5).min(random(5)) as usize])
+                    .collect();
+                let text = text.as_bytes();
+                assert_eq!(quick.matches(text), plain.matches(text));
+            }
+            // Many blocks of ends, and marks where a block is full.
+            let text: Vec<u8> = (0..3000).map(|_| b"abcd"[random(4) as usize]).collect();
+            assert_eq!(quick.matches(&text), plain.matches(&text));
+        }
+        assert!(most == 14 && marks > 2);
     }
 }

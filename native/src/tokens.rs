@@ -1,6 +1,7 @@
 //! Byte strings one after the other, numbered in their order, and found by content.
 #![forbid(unsafe_code)]
 
+use crate::near::bring_near;
 use crate::seed::Seed;
 
 /// The most bytes and the most tokens: both are counted in 31 bits.
@@ -135,6 +136,12 @@ impl Tokens {
     #[inline(always)]
     pub fn hash(&self, content: &[u8]) -> u64 {
         self.seed.bytes(content)
+    }
+
+    /// Has the slot brought near where the search for a hash begins.
+    #[inline(always)]
+    pub fn bring_near(&self, hash: u64) {
+        bring_near(&self.slots[hash as usize & self.mask]);
     }
 
     /// The slot where the search for a hash begins; reading it early saves waiting for it later.
