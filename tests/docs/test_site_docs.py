@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import shlex
 from pathlib import Path
@@ -37,6 +38,16 @@ def test_links_lead_to_files(page: str) -> None:
         found = (DOCS / page).parent.joinpath(target).resolve()
         assert found.is_file(), target
         assert found.is_relative_to(DOCS), f"{target} is no part of the site"
+
+
+def test_every_name_of_the_reference_is_there() -> None:
+    """Only the build of the site reads the page as Sphinx does."""
+    named = re.findall(
+        r"^\.\. auto(?:function|class)?(?:module)?:: (\S+)$", PAGES["reference/api.md"], re.M
+    )
+    assert len(named) > 30
+    for name in named:
+        assert pkgutil.resolve_name(name) is not None
 
 
 def test_every_page_is_in_the_contents_of_the_site() -> None:
