@@ -24,8 +24,16 @@ SHOWN = (
     ("load gpt-oss `tokenizer.json`", 0, "load gpt-oss's tokenizer.json"),
     ("o200k rank file to `tokenizer.json`", 0, "o200k to tokenizer.json, a process"),
     ("our encoder, warm, English, cl100k", 0, "encode English, cl100k, seen before"),
-    ("our encoder, never-seen text, ids in numpy: English, cl100k", 0, "encode English, cl100k, never seen"),
-    ("our encoder, never-seen text, ids in numpy: English, cl100k", 1, "encode English, cl100k, never seen"),
+    (
+        "our encoder, never-seen text, ids in numpy: English, cl100k",
+        0,
+        "encode English, cl100k, never seen",
+    ),
+    (
+        "our encoder, never-seen text, ids in numpy: English, cl100k",
+        1,
+        "encode English, cl100k, never seen",
+    ),
     ("our encoder, warm, English, Llama-2 `.model`", 0, "encode English, Llama-2"),
     ("train 10 MB English", 1, "learn 32,000 tokens from 10 MB"),
 )

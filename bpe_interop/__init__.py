@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from .loss import Loss
     from .model import BPEModel
     from .statement import Statement
+    from .statistics import measure
     from .text.visible import replace_control_characters
     from .tokenizer import Tokenizer
     from .train import train
+
+    __version__: str
 
 __all__ = [
     "BPEModel",
@@ -40,6 +43,7 @@ __all__ = [
     "diff",
     "errors",
     "load",
+    "measure",
     "replace_control_characters",
     "train",
     "verify",
@@ -80,7 +84,7 @@ def load(
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for an Any
-    __getattr__ = exported(
+    _get = exported(
         __name__,
         {
             "convert": ("Conversion", "convert"),
@@ -93,8 +97,16 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
             "tokenizer": ("Tokenizer",),
             "train": ("train",),
             "compare": ("Report", "verify"),
+            "statistics": ("measure",),
         },
     )
+
+    def __getattr__(name):
+        if name == "__version__":
+            from importlib.metadata import version  # to find it takes 20 ms
+
+            return version("bpe-interop")
+        return _get(name)
 
 
 def __dir__() -> list[str]:

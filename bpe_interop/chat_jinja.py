@@ -1,4 +1,4 @@
-"""Jinja as chat templates expect it, in its sandbox; and whether a text is such a template.
+"""Chat templates: Jinja as they expect it, in its sandbox, and the text that one makes of a chat.
 
 As transformers has it: ``raise_exception``, ``strftime_now``, a ``tojson`` that escapes nothing,
 loop controls, ``{% generation %}``, and blocks that take their line feed with them.
@@ -7,6 +7,7 @@ loop controls, ``{% generation %}``, and blocks that take their line feed with t
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, NoReturn
@@ -20,7 +21,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from .errors import SourceError
 from .limits import CHAT_CHARACTERS
-from .model import Json, escaped
+from .model import CHATS, BPEModel, Json, escaped
 
 
 def check(source: str, file: str) -> None:
@@ -37,6 +38,75 @@ def check(source: str, file: str) -> None:
         raise SourceError(what, where=f"{file}: line {error.lineno}", fix=fix) from None
     except RecursionError:
         raise SourceError("the chat template is nested too deeply", where=file) from None
+
+
+def rendered(
+    model: BPEModel,
+    messages: Sequence[Mapping[str, Json]],
+    tools: Sequence[Json] = (),
+    answered: bool = False,
+    template: str | None = None,
+    more: Mapping[str, Json] | None = None,
+) -> str:
+    """The text that a chat template makes of a chat, as transformers renders it.
+
+    Args:
+        model: its chat templates, and its special tokens by their roles.
+        messages: each a mapping with ``role``.
+        tools: those that may be called.
+        answered: whether the beginning of an answer is written (``add_generation_prompt``).
+        template: one of the model's by name, or Jinja; None is the model's own, and with tools
+            the one named ``tool_use`` where there is one.
+        more: further variables of the template.
+
+    Raises:
+        SourceError: there is no chat template, or it fails, or refuses the chat, or makes more
+            than is allowed.
+    """
+    source = _chosen(model, template, with_tools=bool(tools))
+    given: dict[str, Any] = {
+        f"{role}_token": token.text for token in model.added or () for role in token.roles
+    }
+    given |= {
+        "messages": list(messages),
+        "tools": list(tools) or None,
+        "documents": None,
+        "add_generation_prompt": answered,
+        **(more or {}),
+    }
+    pieces: list[str] = []
+    size = 0
+    try:
+        for piece in environment().from_string(source).generate(given):
+            size += len(piece)
+            if size > CHAT_CHARACTERS.most:
+                raise SourceError(CHAT_CHARACTERS.passed("what the chat template writes"))
+            pieces.append(piece)
+    except SourceError:
+        raise
+    except TemplateError as error:
+        message = escaped(error.message or type(error).__name__)
+        raise SourceError(f"the chat template does not take this chat: {message}") from None
+    except Exception as error:  # a program from a file may raise whatever Python can
+        message = escaped(f"{type(error).__name__}: {error}")
+        raise SourceError(f"the chat template fails on this chat: {message}") from None
+    return "".join(pieces)
+
+
+def _chosen(model: BPEModel, template: str | None, *, with_tools: bool) -> str:
+    """The Jinja of a chat template (``PreTrainedTokenizerBase.get_chat_template``)."""
+    named = model.extras.get(CHATS)
+    others = named if isinstance(named, dict) else {}
+    if template is None and with_tools and "tool_use" in others:
+        template = "tool_use"
+    source = model.chat_template if template is None else others.get(template, template)
+    if source is None:
+        raise SourceError(
+            "no chat template is known",
+            fix="name a directory whose tokenizer_config.json or chat_template.jinja has one, or "
+            "write one with bpe-interop extend SRC DST --chat-template FILE",
+        )
+    return str(source)
 
 
 class _Generation(Extension):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
 from .arguments import one_or_more, several
 from .errors import EngineError
 from .formats import by_name, way_of_writing
 from .loss import Loss
-from .model import BPEModel
+from .model import BPEModel, Json
 from .special import (
     ALL,
     NONE,
@@ -433,6 +433,120 @@ class Tokenizer(Vocabulary):
             return self.encode_ordinary(text.decode("utf-8"))
         except UnicodeDecodeError as error:
             return self._completer.encode_bytes(text, error.start)
+
+    def count(
+        self,
+        text: str,
+        *,
+        allowed_special: Allowed = NONE,
+        disallowed_special: Disallowed = ALL,
+        add_special_tokens: bool = False,
+    ) -> int:
+        """How many ids a text has; arguments and errors of :meth:`encode`."""
+        if self._engine is not None:
+            return len(
+                self.encode(
+                    text,
+                    allowed_special=allowed_special,
+                    disallowed_special=disallowed_special,
+                    add_special_tokens=add_special_tokens,
+                )
+            )
+        rule = self._rule(allowed_special, disallowed_special)
+        refuse_disallowed(text, rule)
+        placed = len(self._encoder.template([])) if self._template(add_special_tokens) else 0
+        return len(self._encoder.encode_array(text, rule.allowed)) + placed
+
+    def truncate(
+        self,
+        text: str,
+        most: int,
+        *,
+        allowed_special: Allowed = NONE,
+        disallowed_special: Disallowed = ALL,
+    ) -> str:
+        """The longest beginning of a text that ends where a token does and has few enough ids.
+
+        No character is cut, and it is what the beginning has by itself that counts: a beginning
+        may have other ids than it has in the text.
+
+        Args:
+            text: the text.
+            most: how many ids it may have, without those of the sequence template.
+            allowed_special: as in :meth:`encode`.
+            disallowed_special: as in :meth:`encode`.
+
+        Raises:
+            ValueError: ``most`` is negative.
+            The errors of :meth:`encode`.
+        """
+        if most < 0:
+            raise ValueError(f"a text has no fewer than 0 ids, and not {most}")
+        rule = self._rule(allowed_special, disallowed_special)
+        refuse_disallowed(text, rule)
+        ids, spans = self._encoder.encode_with_offsets(text, rule.allowed)
+        if len(ids) <= most:
+            return text
+        for kept in range(most, 0, -1):
+            end = spans[kept - 1][1]
+            # Where the next token begins before this one ends, a character is in both.
+            if spans[kept][0] >= end:
+                beginning = text[:end]
+                if len(self._encoder.encode_array(beginning, rule.allowed)) <= most:
+                    return beginning
+        return ""
+
+    @overload
+    def apply_chat_template(
+        self,
+        messages: Sequence[Mapping[str, Json]],
+        *,
+        tools: Sequence[Json] = (),
+        add_generation_prompt: bool = False,
+        chat_template: str | None = None,
+        tokenize: Literal[True] = True,
+        **more: Json,
+    ) -> list[int]: ...
+    @overload
+    def apply_chat_template(
+        self,
+        messages: Sequence[Mapping[str, Json]],
+        *,
+        tools: Sequence[Json] = (),
+        add_generation_prompt: bool = False,
+        chat_template: str | None = None,
+        tokenize: Literal[False],
+        **more: Json,
+    ) -> str: ...
+    def apply_chat_template(
+        self,
+        messages: Sequence[Mapping[str, Json]],
+        *,
+        tools: Sequence[Json] = (),
+        add_generation_prompt: bool = False,
+        chat_template: str | None = None,
+        tokenize: bool = True,
+        **more: Json,
+    ) -> list[int] | str:
+        """The ids of a chat, or its text: the chat template as transformers renders it.
+
+        A marker in what a *message* says is found as a token too, as there.
+
+        Args:
+            messages: each a mapping with ``role`` and mostly ``content``.
+            tools: those that may be called, as JSON.
+            add_generation_prompt: write the beginning of an answer.
+            chat_template: one of the tokenizer's by its name, or Jinja; None is its own.
+            tokenize: ids, and not the text.
+            more: further variables of the template.
+
+        Raises:
+            SourceError: there is no chat template, or it fails on this chat.
+        """
+        from .chat_jinja import rendered
+
+        text = rendered(self._model, messages, tools, add_generation_prompt, chat_template, more)
+        return self.encode(text, allowed_special="all", disallowed_special=()) if tokenize else text
 
     def pretokenize(self, text: str) -> list[str | bytes]:
         """What is merged separately: texts, or bytes where a character was cut."""

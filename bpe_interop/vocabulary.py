@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import index
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 from .errors import DecodeError, OutOfRangeError, PatternError, UnstatedError
 from .kernel.tables import as_dict
@@ -29,6 +29,28 @@ if TYPE_CHECKING:
 _END_OF_TEXT = "<|endoftext|>"
 
 
+class RoleId:
+    """The id of the special token with a role; None where none has it.
+
+    Raises:
+        UnstatedError: the source does not say which special tokens there are.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._role = name.removesuffix("_token_id")
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> RoleId: ...
+    @overload
+    def __get__(self, instance: Vocabulary, owner: type) -> int | None: ...
+    def __get__(self, instance: Vocabulary | None, owner: type) -> RoleId | int | None:
+        if instance is None:
+            return self
+        role, texts = self._role, instance.special_tokens_set
+        found = (t.id for t in instance.model.added or () if role in t.roles and t.text in texts)
+        return next(found, None)
+
+
 class Vocabulary:
     """The tokens of a model and the texts of ids, under tiktoken's names.
 
@@ -37,6 +59,10 @@ class Vocabulary:
 
     def __init__(self, model: BPEModel) -> None:
         self._model = checked_model(model, type(self).__name__)
+
+    def __len__(self) -> int:
+        """How many ids have a token, as in transformers; a network needs :attr:`n_vocab` rows."""
+        return len(all_ids(self._model))
 
     def __str__(self) -> str:
         """The facts, a line each; what no source states is not stated."""
@@ -136,6 +162,14 @@ class Vocabulary:
         texts = self._special_texts
         tokens = [token for token in self._model.added or () if token.text in texts]
         return {role: token.text for token in tokens for role in token.roles}
+
+    bos_token_id = RoleId()
+    eos_token_id = RoleId()
+    unk_token_id = RoleId()
+    sep_token_id = RoleId()
+    pad_token_id = RoleId()
+    cls_token_id = RoleId()
+    mask_token_id = RoleId()
 
     def is_special_token(self, token: int) -> bool:
         """Whether an id is a special token's."""

@@ -270,12 +270,16 @@ def encoding(name: str, *, offline: bool = False) -> Encoding:
     except EngineError as error:
         if isinstance(error.__cause__, BpeInteropError):
             raise
+        cause = error.__cause__
+        # An error of requests has a response where somebody answered.
+        silent = isinstance(cause, OSError) and getattr(cause, "response", cause) is None
+        why = "no network" if silent else error.what.partition(": ")[2]
         raise SourceError(
-            f"tiktoken cannot get {known}: {error.what.partition(': ')[2]}",
+            f"tiktoken cannot get {known}: {why}",
             where=f"tiktoken:{name}",
             fix="set TIKTOKEN_CACHE_DIR to a folder that holds tiktoken's files, or name a "
             "rank file and a preset instead",
-        ) from error
+        ) from None
 
 
 def _encoding_name(name: str) -> str:

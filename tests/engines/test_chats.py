@@ -12,8 +12,10 @@ from conftest import FIXTURES
 
 from bpe_interop.errors import SourceError
 from bpe_interop.limits import CHAT_CHARACTERS, CHAT_SECONDS
+from bpe_interop.model import CHATS
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement
+from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.view.chats import Chat, apply_template, read_chat
 from bpe_interop.view.panels import Viewed, chat_panels
 
@@ -62,6 +64,29 @@ def test_a_template_writes_what_transformers_does(
         )
         chat = read_chat(json.dumps({"messages": MESSAGES, **asked}))
         assert apply_template(chat, model_with(TEMPLATES[name])) == expected
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_tokenizer_applies_it_as_transformers_does(name: str, reference: Any) -> None:
+    """Also one of several by its name, the one for tools, and with variables of the caller's."""
+    tools = [{"name": "f", "description": "<f>"}]
+    named = {"default": "{{ messages | length }}", "tool_use": TEMPLATES[name], "own": "{{ x }}!"}
+    reference.chat_template = named
+    others = {key: text for key, text in named.items() if key != "default"}
+    model = replace(model_with(named["default"]), extras={CHATS: others})
+    ours = Tokenizer(model)
+    for given in (
+        {},
+        {"tools": tools, "add_generation_prompt": True},
+        {"chat_template": "own", "x": "<s>\xe9"},
+        {"chat_template": TEMPLATES[name]},
+    ):
+        expected = reference.apply_chat_template(MESSAGES, return_dict=False, **given)
+        assert ours.apply_chat_template(MESSAGES, **given) == expected
+        text = reference.apply_chat_template(MESSAGES, tokenize=False, **given)
+        assert ours.apply_chat_template(MESSAGES, tokenize=False, **given) == text
+    with pytest.raises(SourceError, match="no chat template is known"):
+        Tokenizer(model_with(None)).apply_chat_template(MESSAGES)
 
 
 def test_a_panel_has_the_ids_of_transformers(reference: Any) -> None:

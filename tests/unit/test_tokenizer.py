@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -442,6 +442,36 @@ def test_ids_and_tokens() -> None:
     assert list(tokenizer.vocab) == sorted(tokenizer.vocab)
 
 
+def test_ids_by_role_and_how_many_ids_there_are() -> None:
+    tokenizer = fixture("cl100k-tiny", "huggingface")
+    said = json.loads((FIXTURES / "tokenizers/cl100k-tiny/huggingface/tokenizer.json").read_text())
+    [end] = [each["id"] for each in said["added_tokens"] if each["content"] == "<|endoftext|>"]
+    assert tokenizer.eos_token_id == end
+    assert tokenizer.pad_token_id is None
+    assert len(tokenizer) == len(tokenizer.vocab) < tokenizer.n_vocab
+    with pytest.raises(UnstatedError):
+        _ = Tokenizer(replace(tokenizer.model, added=None)).bos_token_id
+
+
+@pytest.mark.parametrize("name", ["cl100k-tiny", "spm-tiny", "nfc-tiny", "template-tiny"])
+@given(text=st.text(max_size=30), most=st.integers(0, 30))
+def test_counts_and_beginnings(name: str, text: str, most: int) -> None:
+    tokenizer = fixture(name, "huggingface")
+    for library in (None, "tokenizers"):
+        engine = tokenizer.with_engine(library)
+        assert engine.count(text) == len(engine.encode(text))
+        placed = engine.encode(text, add_special_tokens=True)
+        assert engine.count(text, add_special_tokens=True) == len(placed)
+    found = tokenizer.truncate(text, most)
+    assert text.startswith(found)
+    assert tokenizer.count(found) <= most
+    # No other beginning that ends with a token, and cuts no character, is longer.
+    _, spans = tokenizer.encode_with_offsets(text)
+    for (_, end), (start, _) in pairwise([*spans, (len(text), len(text))]):
+        if len(found) < end <= start:
+            assert tokenizer.count(text[:end]) > most
+
+
 def test_merges_are_in_rank_order_and_spell_their_token() -> None:
     tokenizer = TOKENIZERS["cl100k-like"]
     assert list(tokenizer.merges.values()) == list(range(256, 256 + len(tokenizer.merges)))
@@ -541,7 +571,8 @@ def test_numbers_beyond_ids_are_both_errors() -> None:
 def test_the_public_names_are_these_and_each_is_what_it_says() -> None:
     assert bpe_interop.__all__ == [
         "BPEModel", "Conversion", "Difference", "Loss", "Report", "Statement", "Tokenizer",
-        "convert", "diff", "errors", "load", "replace_control_characters", "train", "verify",
+        "convert", "diff", "errors", "load", "measure", "replace_control_characters", "train",
+        "verify",
     ]  # fmt: skip
     assert issubclass(bpe_interop.errors.BpeInteropError, Exception)
     for name in {*bpe_interop.__all__} - {"errors"}:
