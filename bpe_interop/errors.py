@@ -31,7 +31,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .loss import Loss
+    from .loss import Loss  # dataclasses take longer to import than all errors
 
 ONLY_BPE = (
     "this library is for tokenizers that merge pairs (BPE); Unigram (T5, ALBERT, XLNet) and "

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 
 from .entries import numbered
 from .errors import PatternError
@@ -35,7 +35,6 @@ from .theory.cuts import preferred_in
 from .theory.equality import base_symbols, system_of
 from .theory.pretokens import occurrence
 from .theory.symbol_codes import SymbolCodes
-from .values import replace
 
 PARTS = ("text", "specials", "template", "decoder", "all")
 """The lines of a fingerprint."""

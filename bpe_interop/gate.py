@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from hashlib import sha256
 
 from .arguments import one_or_more
@@ -19,7 +20,6 @@ from .model import (
     show,
 )
 from .presets import by_sha256, candidates, fill, ways_to_say, with_template
-from .values import replace
 
 
 def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[Loss, ...]:

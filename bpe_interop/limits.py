@@ -6,7 +6,7 @@ can be told from one that is damaged or made to harm. ``docs/limits.md`` shows t
 
 from __future__ import annotations
 
-from .values import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

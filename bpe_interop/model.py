@@ -12,6 +12,7 @@ it is cut into bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, compress, count, islice
 from operator import not_
 from typing import Literal, TypeAlias, Union
@@ -21,7 +22,6 @@ from .errors import InvalidModelError
 from .kernel.tables import are_checked, as_dict, is_checked
 from .memo import Memo
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
-from .values import dataclass, field, replace
 
 MAX_ID = 2**32 - 1
 """The largest id and rank: engines hold them in 32 unsigned bits."""

@@ -9,10 +9,10 @@ it against tiktoken.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from .text.spellings import CL100K_TRAILING, O200K, R50K
-from .values import dataclass
 
 _SITE = "https://openaipublic.blob.core.windows.net"
 

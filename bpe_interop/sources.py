@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypedDict
@@ -19,7 +20,6 @@ from .formats.huggingface.companions.other_formats import with_companions
 from .io.names import spelled
 from .io.reader import TokenizerSource, find, find_head, read
 from .model import BPEModel
-from .values import replace
 
 _BLOCK: Final = 1 << 20
 """So many bytes are asked of the hub at once, besides those that are needed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from .model import BPEModel
 from .notebook import framed
 from .ticks import begin
 from .tokenizer import Tokenizer
-from .values import dataclass, field, replace
 from .workers import (
     LIMIT,
     Carried,

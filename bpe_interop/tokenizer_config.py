@@ -9,9 +9,8 @@ changes nothing and is written again. Held true in the newest and the lowest tra
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-
-from .values import dataclass
 
 CONFIG = "tokenizer_config.json"
 

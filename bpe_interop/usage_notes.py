@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
+from dataclasses import replace
 
 from .encode import Encoder
 from .entries import numbered
 from .errors import BpeInteropError
 from .model import BPEModel, TemplateText, all_ids, show, text_of
 from .steps import JoinBytes, Split
-from .values import replace
 
 _WORD = re.compile(r"\s*[^\W\d_]+(?:[ '-][^\W\d_]+)*\s*")
 """Letters only; what has brackets, digits or underscores is meant as a marker."""

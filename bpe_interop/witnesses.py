@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from .encode import Encoder
 from .encode.pretoken import PretokenEncoder
@@ -15,7 +16,6 @@ from .text.normalize import normalize
 from .text.patterns import as_run
 from .text.split import split
 from .theory.automata import first_difference
-from .values import replace
 
 _PLAIN = ("a", "b", "e", "the", "hello", "a b", "0", "hello world")
 _MISSING = -1

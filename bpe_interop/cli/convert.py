@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,6 @@ from ..formats import all_formats, by_name, way_of_writing
 from ..io.target import Target
 from ..sources import SourceOptions
 from ..statement import Statement
-from ..values import dataclass, replace
 from .manual import DECIDING, command
 from .options import (
     OneOf,

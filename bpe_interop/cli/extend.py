@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import click
@@ -20,7 +20,6 @@ from ..presets.own import read_entry
 from ..sources import SourceOptions, load_source, read_with
 from ..statement import Statement, as_stated
 from ..strict_json import parse
-from ..values import dataclass, field, replace
 from .manual import DECIDING, command
 from .options import (
     WritingOptions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
@@ -23,7 +23,6 @@ from ..statement import Statement, as_stated
 from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained
 from ..train.training import Algorithm, Option, Tick, made_by_trainer
-from ..values import dataclass, replace
 from .manual import DECIDING, command
 from .options import (
     OneOf,

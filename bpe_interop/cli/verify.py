@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import TypedDict
@@ -20,7 +21,6 @@ from ..engines.rows import is_address
 from ..errors import TargetError
 from ..io.target import keep_apart
 from ..reports import SUFFIXES, Require, check_targets, to_json, write_reports
-from ..values import dataclass, replace
 from .manual import command, nearest
 from .options import (
     Command,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, groupby, takewhile
 from typing import NamedTuple, TypeAlias
 
 from ..encode import Encoder
 from ..errors import BpeInteropError, DecodeError
 from ..model import show
-from ..values import dataclass
 from .sides import ORDINARY, Mode
 
 Spans: TypeAlias = list[tuple[int, int]]

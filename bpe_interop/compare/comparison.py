@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
@@ -16,7 +17,6 @@ from ..presets import ways_to_say
 from ..proof.prove import ALL_STAGES, SCOPES, Proof, narrower, prove
 from ..proof.stage import Scope, Stage, counts
 from ..ticks import begin, untold
-from ..values import dataclass, replace
 from ..workers import LIMIT, Progress, Workers, pool_of
 from .corpus import ENDED_EARLY, Corpora, check_corpora, compare_corpora
 from .lock import Lock, locked

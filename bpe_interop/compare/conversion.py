@@ -6,6 +6,7 @@ import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -33,7 +34,6 @@ from ..model import BPEModel, PairList, TemplateToken, Vocab, show
 from ..proof.prove import Proof, prove
 from ..proof.stage import Scope
 from ..ticks import begin
-from ..values import dataclass, replace
 from .report import Check, Report
 from .run import Sides, Tally, ask_both
 from .sides import (

@@ -18,7 +18,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -39,7 +39,6 @@ from ..io.reader import TokenizerSource, beginning, read
 from ..model import AddedToken, BPEModel, Json, Origin, PairList, RankTable, Vocab
 from ..proof.added_tokens import left_to_chance
 from ..strict_json import Node, parse
-from ..values import dataclass, replace
 
 KEY = "bpe_interop_lock"
 VERSION = 5

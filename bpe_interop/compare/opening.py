@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,6 @@ from ..io.reader import TokenizerSource, find
 from ..model import BPEModel
 from ..sources import load_source
 from ..tokenizer import Tokenizer
-from ..values import replace
 from .corpus_report import SideName
 from .lock import Lock, as_source, locked, notes_on
 from .sides import Build, OwnEngine, Side

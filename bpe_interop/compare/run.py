@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
@@ -12,7 +13,6 @@ from ..engines import Engine, Special
 from ..engines.child_process import ChildProcess, EndedError, Say
 from ..errors import EngineError
 from ..ticks import PART_SECONDS
-from ..values import dataclass, field, replace
 from .corpus_report import CorpusReport, Found, SideName, oddness_of
 from .shrink import first_difference, shrink
 from .sides import (

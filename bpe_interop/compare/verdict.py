@@ -7,6 +7,7 @@ which texts are run; what is concluded of them is concluded here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from ..diff import Difference, diff
 from ..encode import Encoder
@@ -18,7 +19,6 @@ from ..proof.prove import STAGES, Proof
 from ..proof.stage import Scope, Stage, changed_by, counts, is_stray
 from ..steps import BertText, Lowercase, Nmt, Precompiled, StripAccents, UnicodeForm
 from ..text.unicode import UNICODE_TABLES
-from ..values import replace
 from .alignment import align
 from .corpus_report import CorpusReport, Source
 from .metadata import metadata_apart

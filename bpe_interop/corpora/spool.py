@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from ..io.target import naming_target
 from ..io.writer import staging_beside
-from ..values import replace
 from .documents import CorpusFile
 from .selection import identity
 from .streams import naming

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, zip_longest
 from operator import eq
 from typing import TypeAlias
@@ -22,7 +23,6 @@ from ..theory.normalizers import plain_normalizer
 from ..theory.rewrite import as_pairs
 from ..theory.user_defined import found_as_added, is_as_good_as_normal
 from ..theory.utf8 import UTF8_BYTES
-from ..values import replace
 
 Splits: TypeAlias = Mapping[bytes, tuple[bytes, bytes]]
 

@@ -9,6 +9,7 @@ runs in Python, and the :class:`Plan` says why.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, cast
 
@@ -39,7 +40,6 @@ from ..text.added_tokens import AddedMatcher, Allowed
 from ..text.charsmap import SPACE
 from ..text.unicode import FormName, char_class, form_table, paged
 from ..theory.split_tables import split_tables
-from ..values import dataclass, replace
 from .pretoken import byte_ids, refuse_merged_fallback
 
 _OTHER_KINDS = frozenset({"byte", "unknown", "user_defined", "unused"})

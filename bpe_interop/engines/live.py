@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -12,7 +13,6 @@ from ..formats import Files, by_name
 from ..formats.round_trip import RoundTrip
 from ..gate import admit
 from ..model import CHATS, BPEModel
-from ..values import replace
 from .library import folder_of, guarded, library
 
 if TYPE_CHECKING:

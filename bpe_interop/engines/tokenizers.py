@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ from ..model import AddedToken, BPEModel, PairList, show
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.bytechars import to_chars
 from ..text.patterns import as_run, asks_other_tables, emit, is_misread
-from ..values import replace
 from .library import LibraryEngine, Special, folder_of, guarded, installed, library
 
 if TYPE_CHECKING:

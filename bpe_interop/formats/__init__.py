@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,7 +12,6 @@ from ..entry_points import entry_points
 from ..errors import ArgumentError, BpeInteropError, EngineError, SourceError, TargetError
 from ..loss import Loss
 from ..model import BPEModel, Json
-from ..values import dataclass, field, replace
 from .names import STEM, TABLE, FileNames
 from .round_trip import RoundTrip
 
@@ -204,7 +204,7 @@ def _imported(entry: EntryPoint) -> Format:
         raise _not_taken(entry, str(error)) from error
     if not isinstance(row, Format):
         raise _not_taken(entry, f"{entry.value} is no bpe_interop.formats.Format")
-    functions = {name: getattr(row, name) for name in row.__match_args__}
+    functions = {f.name: getattr(row, f.name) for f in fields(row)}
     named: dict[str, Any] = {
         name: _blamed(value, row.name, _package(entry))
         for name, value in functions.items()

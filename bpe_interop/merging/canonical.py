@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping
+from dataclasses import dataclass, replace
 from math import inf
 
 from ..gc_pause import paused
 from ..kernel.canonical import form_of_list, form_of_ranks
 from ..memo import Memo
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, RankTable
-from ..values import dataclass, replace
 from .merger import Merger, Priority
 from .symbols import (
     NO_AFFIXES,

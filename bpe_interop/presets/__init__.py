@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..errors import PatternError, SourceError
 from ..model import (
@@ -21,7 +22,6 @@ from ..openai_encodings import MODEL_TO_ENCODING
 from ..steps import Pattern, Split
 from ..tokenizer_config import CONFIG
 from ..transformers_classes import SAVE_ANEW
-from ..values import replace
 from .own import NORMALIZERS, SUFFIX, OwnPreset, read_preset
 from .table import FAMILIES, PRESETS, Preset
 

@@ -22,11 +22,11 @@ a flag that is left out is false, but ``special`` is true. What is left out is n
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ..steps import NormalizerStep, UnicodeForm
 from ..strict_json import Node, parse
 from ..text.spellings import is_a_name
-from ..values import dataclass
 from .table import PRESETS, Preset
 
 SUFFIX = ".json"

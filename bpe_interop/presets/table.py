@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ..model import AddedToken, SequenceTemplate, TemplateText, TemplateToken
@@ -15,7 +16,6 @@ from ..text.spellings import (
     QWEN2,
     TEKKEN,
 )
-from ..values import dataclass, field
 
 
 @dataclass(frozen=True)

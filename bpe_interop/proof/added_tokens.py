@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain, islice, product
 
 from ..diff.tokens import added_difference
@@ -17,7 +18,6 @@ from ..theory.added_tokens import (
 )
 from ..theory.normalizers import plain_normalizer
 from ..theory.user_defined import found_as_added, normal_form
-from ..values import replace
 from .stage import NO_TEXT, Stage, TwoModels, counts, unstated_side
 
 _BESIDE = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice, takewhile
 
 from ..encode import Encoder
@@ -24,7 +25,6 @@ from ..steps import (
 )
 from ..text.decoders import apply_step, verbatim_of
 from ..theory import normalizers
-from ..values import replace
 from .ids import given_tokens, unknown_id
 from .stage import NO_DECODED, Scope, Stage, TwoModels, single_characters, unstated_side
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import chain, islice
 
 from ..diff import difference
@@ -17,7 +18,6 @@ from ..theory.normalizers import plain_normalizer
 from ..theory.unused_pieces import decide_resplit, without_unused_characters
 from ..theory.user_defined import found_as_added, stays_symbol
 from ..theory.utf8 import UTF8_BYTES, has_utf8_bytes
-from ..values import replace
 from .stage import Stage, TwoModels, single_characters
 
 _NAME = "core"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, islice, product
 
 from ..diff import difference
@@ -19,7 +20,6 @@ from ..theory.acting_steps import acting_splits
 from ..theory.cuts import none_across, texts_across
 from ..theory.normalizers import pipeline
 from ..theory.splitters import Steps, compared_cuts, newer_characters, representatives
-from ..values import replace
 from .stage import CONTEXTS, Stage, TwoModels, short_strings, short_texts, unstated_side
 
 _NAME = "pre-tokenizer"

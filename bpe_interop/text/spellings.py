@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from ..steps import Pattern
-from ..values import dataclass
 
 if TYPE_CHECKING:
     from .regex_syntax import Node

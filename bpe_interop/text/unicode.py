@@ -15,11 +15,11 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from ..errors import PatternError
-from ..values import dataclass
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 ClassName: TypeAlias = Literal["numeric", "punctuation", "whitespace", "word", "regex_space"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import chain, pairwise
 
 from ..entries import numbered
 from ..memo import Memo
 from ..model import Affixes, BPEModel, Fallback, RankTable, Vocab, show
 from ..steps import ByteChars
-from ..values import replace
 from .contexts import plain_contexts
 from .equality import System, decide, system_of
 from .pretokens import text_for

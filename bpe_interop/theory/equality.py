@@ -6,6 +6,7 @@ Theorem 5 says where to look, Theorems 3, 4 and 13 save the search where they ho
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import Literal, TypeAlias
@@ -15,7 +16,6 @@ from ..memo import Memo
 from ..merging.canonical import Canonical, canonical, canonical_of, with_splits
 from ..merging.symbols import NO_AFFIXES, merges_missing, spellings, symbols_of, textual
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable, text_of
-from ..values import dataclass, field, replace
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
 from .spines import Spines

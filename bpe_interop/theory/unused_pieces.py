@@ -6,10 +6,10 @@ Theorem 23 is about all of them, Theorem 28 about single characters.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from heapq import merge
 
 from ..model import Affixes, BPEModel, PairList, Vocab
-from ..values import replace
 from .conflicts import Conflicts, Path
 from .equality import BUDGET, Decision, Runs, System, conclude, conflicts_of, contents_of
 from .utf8 import falls_back_to_bytes

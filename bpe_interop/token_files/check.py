@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import cast
@@ -14,7 +15,6 @@ from ..errors import SourceError
 from ..fingerprint import fingerprint
 from ..io.reader import read
 from ..tokenizer import Tokenizer
-from ..values import dataclass, replace
 from ..workers import Ticket, opened_from
 from .job import encode_batch, eos_id, sha256_of_file, stem_of
 from .layouts import LAYOUTS, document_id

@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias, TypedDict
@@ -21,7 +22,6 @@ from ..model import BPEModel, show
 from ..special import Allowed, Disallowed
 from ..strict_json import LATER
 from ..tokenizer import Tokenizer
-from ..values import dataclass, field
 from ..workers import Ticket, opened_from
 from ..workers.orders import Check
 from .layouts import INT64, LAYOUTS, SIGNED, Dtype, LayoutName, Rows, chunks

@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ from ..io.target import check_target
 from ..io.writer import held_alone, replace_file, staged
 from ..model import BPEModel, show
 from ..tokenizer import Tokenizer
-from ..values import dataclass, replace
 from ..workers import (
     LIMIT,
     Carried,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..arguments import several
-from ..values import replace
 from .learner import BYTES, LearnedMerge, learned
 from .pretokens import Texts, count, cuts, names_of, read_texts, refuse_names
 from .training import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..engines.library import guarded, library
@@ -10,7 +11,6 @@ from ..formats import by_name
 from ..gate import renamed
 from ..model import PairList, all_ids
 from ..text.bytechars import to_chars
-from ..values import replace
 from .learner import BYTES
 from .pretokens import Handed, Texts, cuts, names_of, read_texts
 from .training import Request, Tick, Training, known_options, steps, untrained

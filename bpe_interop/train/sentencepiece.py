@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..engines.library import guarded, library
@@ -11,7 +12,6 @@ from ..errors import SourceError
 from ..formats import by_name
 from ..gate import renamed
 from ..model import SequenceTemplate
-from ..values import replace
 from .pretokens import LINES, Handed, Texts, names_of, read_texts
 from .training import Option, Request, Tick, Training
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, TypeAlias
 
@@ -14,7 +15,6 @@ from ..errors import DecodeError, EncodeError, PatternError, SourceError, Unstat
 from ..model import BPEModel, show
 from ..reports.visible import Fragment, token_parts
 from ..text.normalize import repair
-from ..values import dataclass
 from .chats import Chat, apply_template
 
 Mark: TypeAlias = Literal["", "cut", "other"]

@@ -12,12 +12,12 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, TypeVar
 
 from ..errors import EngineError, SourceError
 from ..optional import optional
-from ..values import replace
 from . import worker
 from .orders import Order, Reply
 from .worker import perform

@@ -21,6 +21,7 @@ from concurrent.futures import (
     Future,
     wait,
 )
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -28,7 +29,6 @@ from ..corpora import CutCorpus, Part, no_documents
 from ..errors import BpeInteropError, EngineError, TargetError
 from ..formats import Files
 from ..ticks import PART_SECONDS
-from ..values import dataclass, field
 from . import worker
 from .orders import (
     Carried,

@@ -29,7 +29,6 @@ KERNEL = sorted((PACKAGE / "kernel").glob("*.py"))
 When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("values",),
     ("loss",),
     (
         *("memo", "entry_points", "errors", "exports", "gc_pause"),
@@ -450,7 +449,6 @@ REMEMBERED: dict[str, str] = {
     "workers.dask": "the environment is another one while workers start",
     "engines.child_process": "what a child shows when it fails",
     "cli": "the command line puts its own in place of Python's",
-    "values": "makes frozen values again that were pickled",
     "cli.interrupts": "the command line puts its own in place of Python's",
 }
 """Modules in which a function changes what outlives its call, and why each must."""
@@ -584,7 +582,6 @@ def test_importing_loads_nothing_slow(module: str) -> None:
 
 LATER = {
     *("importlib.metadata", "importlib.resources", "difflib", "html", "google.protobuf"),
-    *("dataclasses", "inspect"),
 }
 """What only few need who read a file: to import it would take longer than to read the file."""
 

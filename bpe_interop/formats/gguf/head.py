@@ -16,12 +16,12 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, BinaryIO, Final, NoReturn, TypeAlias, Union
 
 from ...errors import FormatError, UnsupportedError
 from ...model import show
-from ...values import dataclass, replace
 
 MAGIC: Final = b"GGUF"
 VERSIONS: Final = (1, 2, 3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 from typing import Final
 
@@ -37,7 +38,6 @@ from ...steps import (
 from ...text.bytechars import is_mapped, to_bytes
 from ...theory.pretokens import occurrence
 from ...theory.utf8 import missing_bytes
-from ...values import replace
 from .. import Files
 from ..bos_eos import template_of
 from .head import parse_head

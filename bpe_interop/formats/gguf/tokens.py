@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from typing import Final
 
 from ...errors import UnsupportedError
 from ...merging.canonical import canonical
 from ...model import AddedToken, BPEModel, MergeRule, Vocab, show
-from ...values import replace
 from .keys import ARCHITECTURE, NAME, PRE, ROLES, TOKENS, TYPES, Keys
 from .overlaps import equally_long, in_order_of_length
 

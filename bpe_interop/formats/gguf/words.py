@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ...kernel.tables import as_dict
 from ...merging.canonical import whole_lookups
@@ -11,7 +12,6 @@ from ...text.decoders import verbatim_of
 from ...theory.pretokens import text_for
 from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.utf8 import missing_bytes, text_with
-from ...values import replace
 from ...witnesses import merging_across_dropped
 from ..losses import Decided, Words, extras_told, flag_witness, merges_words, one_sentence
 from ..round_trip import RoundTrip

@@ -7,6 +7,7 @@ tokens as splits are Theorem 31 in ``docs/theory.md``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate, chain, groupby
 
 from ...errors import PatternError
@@ -36,7 +37,6 @@ from ...theory.normalizers import literal, plain_steps
 from ...theory.rewrite import as_pairs
 from ...theory.user_defined import found_as_added, stays_symbol
 from ...theory.utf8 import falls_back_to_bytes
-from ...values import replace
 from .vocab import Pairs
 
 ALL_SPACES = 2**31

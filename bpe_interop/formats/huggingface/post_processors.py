@@ -6,10 +6,10 @@ Sources: tokenizers' ``processors/template.rs``, ``roberta.rs``, ``bert.rs``, ``
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ...model import Json, SequenceTemplate, TemplatePart, TemplateText, TemplateToken
 from ...strict_json import Node
-from ...values import dataclass
 from .component import byte_level_json, check_byte_level, components
 
 _PLAIN = SequenceTemplate((TemplateText("A", 0),), (TemplateText("A", 0), TemplateText("B", 1)))

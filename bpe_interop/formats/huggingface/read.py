@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 from ...errors import ONLY_BPE, BpeInteropError, FormatError, InvalidModelError
@@ -22,7 +23,6 @@ from ...steps import ByteChars, NormalizerStep, PreTokenizerStep
 from ...strict_json import Node, parse
 from ...text.added_tokens import vanishing
 from ...text.normalize import normalize
-from ...values import replace
 from ..names import MAIN
 from . import main_file
 from .companions.tokenizer_json import read_beside

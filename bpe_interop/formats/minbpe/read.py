@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NoReturn
 
 from ...errors import FormatError, not_utf8
 from ...model import MAX_ID, AddedToken, BPEModel, Origin, PairList, SequenceTemplate, Vocab, show
 from ...steps import JoinBytes, Pattern, Split
 from ...text.patterns import has_other_tables
-from ...values import dataclass
 from .. import Files
 from ..names import STEM
 

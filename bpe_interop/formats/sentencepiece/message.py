@@ -11,12 +11,12 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from ...errors import FormatError
 from ...model import AddedToken, BPEModel, Json
 from ...steps import JoinPieces
-from ...values import dataclass
 from ..bos_eos import ends_of
 from .normalizer import Flags, nearest
 from .schema import (

@@ -6,6 +6,7 @@ Source: ``src/normalizer.cc`` and ``src/sentencepiece_processor.cc`` (``Decode``
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from ...model import BPEModel
@@ -23,7 +24,6 @@ from ...theory.acting_steps import acting_normalizer, acting_splits
 from ...theory.normalizers import plain_steps
 from ...theory.rewrite import ranks_of
 from ...theory.utf8 import falls_back_to_bytes
-from ...values import dataclass, replace
 
 Dummy: TypeAlias = Literal["none", "prefix", "suffix"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import copysign, isfinite
 from typing import Any, NoReturn
 
@@ -24,7 +25,6 @@ from ...model import (
 )
 from ...text.charsmap import rules
 from ...tokenizer_config import CONFIG
-from ...values import dataclass, replace
 from .config_file import read_beside
 from .message import (
     DEFAULT_PIECES,

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias, Union
 
 from ...errors import FormatError, UnsupportedError
-from ...values import dataclass
 
 MAX_SIZE = 1 << 25
 """The largest model that is read, in bytes. Known ones have up to five million."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...errors import BpeInteropError
 from ...kernel.tables import as_dict
 from ...merging.canonical import whole_lookups
 from ...model import AddedToken, BPEModel, show
 from ...steps import JoinPieces
 from ...theory.rewrite import Obstruction, as_ranks, obstruction, ranks_of
-from ...values import replace
 from ...witnesses import Probe, missing_character
 from ..losses import Decided, Words, flag_witness, merges_words, one_sentence
 from ..round_trip import RoundTrip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ...memo import Memo
 from ...merging.canonical import canonical
@@ -13,7 +14,6 @@ from ...text.charsmap import SPACE
 from ...text.normalize import normalize
 from ...theory.added_tokens import overlap
 from ...theory.rewrite import ranks_of
-from ...values import replace
 from .. import Files
 from .config_file import write_beside
 from .message import PRETOKEN_LEVEL, Piece, message_of

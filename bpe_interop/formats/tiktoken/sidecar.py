@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 from ...entries import numbered
@@ -41,7 +42,6 @@ from ...model import (
 from ...strict_json import Node, parse
 from ...text.spellings import is_a_name
 from ...theory.added_tokens import LEAVE_OUT, unlike_tiktoken
-from ...values import dataclass
 
 OWN_KEY = "bpe_interop"
 

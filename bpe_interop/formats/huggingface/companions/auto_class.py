@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ....model import AddedToken, Alphabet, SequenceTemplate, TemplatePart, TemplateToken, show
 from ....steps import NormalizerStep, PreTokenizerStep
@@ -33,7 +34,6 @@ from ....transformers_classes import (
     WHISPER,
     BuiltClass,
 )
-from ....values import dataclass, replace
 from ...names import ADDED, MODEL_CONFIG, SPECIAL_MAP
 from ..decoders import read_decoder
 from ..normalizers import read_normalizer

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from ....errors import UnsupportedError
 from ....model import (
@@ -33,7 +34,6 @@ from ....text.bytechars import to_chars
 from ....theory.added_tokens import LEAVE_OUT, unlike_tiktoken
 from ....tokenizer_config import CONFIG, OPEN, ROLES
 from ....transformers_classes import CLASSES, LOWEST, MEASURED, SAVE_ANEW, TRANSFORMERS
-from ....values import replace
 from .auto_class import (
     added_as_served,
     choose,

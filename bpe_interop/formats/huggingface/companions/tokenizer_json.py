@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from ....model import (
@@ -26,7 +27,6 @@ from ....model import (
 from ....strict_json import Node
 from ....tokenizer_config import CONFIG, DECODER, EXTRA_NAMES, KEYS, ROLES
 from ....transformers_classes import CLASSES, DEFAULT, LOADED_ALIKE, LOWEST, MEASURED, TRANSFORMERS
-from ....values import dataclass, replace
 from ...names import ADDED, GENERATION, KEPT_BESIDE, MODEL_CONFIG, OTHERS, SPECIAL_MAP
 from ..post_processors import read_post_processor
 from .auto_class import (
