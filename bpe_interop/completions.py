@@ -18,7 +18,7 @@ from .merging.symbols import symbols_of
 from .model import Affixes, BPEModel
 from .steps import Metaspace, PrefixSpace
 from .text.added_tokens import AddedMatcher
-from .text.normalize import WHITE_SPACE
+from .text.unicode import WHITE_SPACE
 
 
 class Completer:

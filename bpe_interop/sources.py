@@ -16,7 +16,7 @@ from typing import Any, Final, TypedDict
 from . import gc_pause, presets, statement
 from .errors import BpeInteropError, EngineMissingError, FormatError, SourceError
 from .formats import Files, Format, by_name, each_format, file_names
-from .formats.huggingface.companions.other_formats import with_companions
+from .formats.huggingface.companions import with_companions
 from .io.names import spelled
 from .io.reader import TokenizerSource, find, find_head, read
 from .model import BPEModel
@@ -156,7 +156,9 @@ def readings(
 def _preset(preset: str) -> presets.Preset:
     if not preset.endswith(presets.SUFFIX):
         return presets.by_name(preset)
-    return presets.read_preset(read(Path(preset)), spelled(preset))
+    from .presets.own import read_preset
+
+    return read_preset(read(Path(preset)), spelled(preset))
 
 
 def carried_preset(preset: str | None) -> str | None:

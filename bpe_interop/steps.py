@@ -15,6 +15,9 @@ Behavior: TypeAlias = Literal[
 ]
 Prefixing: TypeAlias = Literal["always", "first", "never"]
 
+SPACE = "\u2581"
+"""How SentencePiece writes a space (U+2581)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pattern:

@@ -21,6 +21,7 @@ from ..kernel import is_aside
 from ..kernel.decoder import ByteDecoder, decoder_of
 from ..model import AddedToken, BPEModel, show
 from ..steps import (
+    SPACE,
     ByteTokens,
     DecoderStep,
     Fuse,
@@ -33,7 +34,6 @@ from ..steps import (
 )
 from ..text.added_tokens import decoded_text
 from ..text.bytechars import is_mapped, to_bytes, to_chars
-from ..text.charsmap import SPACE
 from ..text.decoders import (
     Malformed,
     PieceJoiner,

@@ -35,9 +35,8 @@ from ..memo import Memo
 from ..merging.canonical import canonical
 from ..merging.symbols import merges_missing, textual
 from ..model import Affixes, BPEModel, PairList, RankTable
-from ..steps import Metaspace, Prepend, PreTokenizerStep, Replace, UnicodeForm
+from ..steps import SPACE, Metaspace, Prepend, PreTokenizerStep, Replace, UnicodeForm
 from ..text.added_tokens import AddedMatcher, Allowed
-from ..text.charsmap import SPACE
 from ..text.unicode import FormName, char_class, form_table, paged
 from ..theory.split_tables import split_tables
 from .pretoken import byte_ids, refuse_merged_fallback

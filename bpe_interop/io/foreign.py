@@ -20,13 +20,13 @@ _UNPICKLE = (
     "Tokenizer.from_tiktoken(pickle.load(open({!r}, 'rb'))).save('DST', 'hf')"
 )
 _ZIP, _TORCH = b"PK\x03\x04", b".pkl"
-_HTML = re.compile(rb"\s*<(!doctype\s+html|html|head|body)\b", re.I)
-_WORD_PIECE = re.compile(rb"(?:\A|\n)\[UNK\]\r?\n")
+_HTML = rb"(?i)\s*<(!doctype\s+html|html|head|body)\b"
+_WORD_PIECE = rb"(?:\A|\n)\[UNK\]\r?\n"
 _LFS = b"version https://git-lfs.github.com/spec/"
-_RWKV = re.compile(rb"\A\d+ b?(['\"]).*\1 \d+\r?\n")
-_LEARNED = re.compile(rb"\A#version: 0\.\d\r?\n|\A(?:\S+ \S+ \d+\r?\n)+?\S+ \S+</w> \d+\r?\n")
-_LISTED = re.compile(rb"\A<unk>\t0\r?\n(?:.*\t.*\r?\n)+")
-_IDS_ALONE = re.compile(rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d+\s*[,}]')
+_RWKV = rb"\A\d+ b?(['\"]).*\1 \d+\r?\n"
+_LEARNED = rb"\A#version: 0\.\d\r?\n|\A(?:\S+ \S+ \d+\r?\n)+?\S+ \S+</w> \d+\r?\n"
+_LISTED = rb"\A<unk>\t0\r?\n(?:.*\t.*\r?\n)+"
+_IDS_ALONE = rb'\A\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d+\s*[,}]'
 _BOM = b"\xef\xbb\xbf"
 HEAD_BYTES = 1 << 16
 """As much of a file as shows what it is."""
@@ -108,7 +108,7 @@ def recognised(path: Path, data: bytes) -> tuple[str, str] | None:
             "this is a pointer of Git LFS, which stands for the file itself",
             "get the file: git lfs pull, or download it from the hub",
         )
-    if _HTML.match(data[:512]):
+    if re.match(_HTML, data[:512]):
         return (
             "this is a web page, not the file: the download gave an error or a login page",
             "download it again; for files behind a gate, log in with `hf auth login`",
@@ -123,22 +123,22 @@ def recognised(path: Path, data: bytes) -> tuple[str, str] | None:
             "this is a tokenizer.bin of llama2.c: pieces and scores without what each piece is",
             "take the tokenizer.model that it was exported from (llama2.c's tokenizer.py)",
         )
-    if _WORD_PIECE.search(data[:65536]):
+    if re.search(_WORD_PIECE, data[:65536]):
         return (
             "this is a vocabulary of WordPiece (BERT), which has no merges: it is no BPE",
             "BPE tokenizers only are read here; transformers and tokenizers read WordPiece",
         )
-    if _RWKV.match(data):
+    if re.match(_RWKV, data):
         return (
             "this is a vocabulary of RWKV, whose tokenizer takes the longest token: it is no BPE",
             "run it in RWKV's own tokenizer",
         )
-    if path.name not in halves() and _LEARNED.match(data):
+    if path.name not in halves() and re.match(_LEARNED, data):
         return (
             "these are merges without ids (subword-nmt, fastBPE)",
             "take the tokenizer.json, or put both halves in one folder: vocab.json + merges.txt",
         )
-    if _LISTED.match(data):
+    if re.match(_LISTED, data):
         return (
             "this is a listing of pieces and scores, which sentencepiece writes beside a model",
             "take the model: the .model file of the same name",
@@ -149,7 +149,7 @@ def recognised(path: Path, data: bytes) -> tuple[str, str] | None:
             "put it beside this file (tokenizer.json, tokenizer.model, vocab.json + merges.txt, "
             "NAME.tiktoken), and name the folder",
         )
-    if path.name not in halves() and _IDS_ALONE.match(data):
+    if path.name not in halves() and re.match(_IDS_ALONE, data):
         return (
             "this is a vocabulary, ids by tokens, without merges",
             "take the tokenizer.json; or name it vocab.json, and put its merges.txt beside it",

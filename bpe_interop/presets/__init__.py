@@ -21,9 +21,7 @@ from ..model import (
 from ..openai_encodings import MODEL_TO_ENCODING
 from ..steps import Pattern, Split
 from ..tokenizer_config import CONFIG
-from ..transformers_classes import SAVE_ANEW
-from .own import NORMALIZERS, SUFFIX, OwnPreset, read_preset
-from .table import FAMILIES, PRESETS, Preset
+from .table import FAMILIES, NORMALIZERS, PRESETS, SUFFIX, OwnPreset, Preset
 
 __all__ = [
     "NORMALIZERS",
@@ -36,7 +34,6 @@ __all__ = [
     "candidates",
     "fill",
     "fill_template",
-    "read_preset",
     "telling_apart",
     "ways_to_say",
     "with_template",
@@ -51,6 +48,8 @@ def by_name(name: str) -> Preset:
         FormatError: the text is no preset.
     """
     if name.startswith("{"):
+        from .own import read_preset  # most have no such preset, and wait for no reader of JSON
+
         return read_preset(name.encode(), "the preset")
     preset = PRESETS.get(name)
     if preset is None:
@@ -147,6 +146,8 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
     if isinstance(model.merges, RankTable):
         way += ", or put a sidecar file beside the source"
     elif beside := [name for name in (CONFIG, "added_tokens.json") if name in model.origin.files]:
+        from ..transformers_classes import SAVE_ANEW  # the sentence alone, of a large table
+
         way = f"for what transformers makes of {' and '.join(beside)}: {SAVE_ANEW}; or {way}"
     return f"{way}; no preset knows these files by their sha256; there are {', '.join(PRESETS)}"
 
@@ -216,10 +217,11 @@ def _supply(model: BPEModel, presets: list[Preset], because: str) -> BPEModel:
     if pretokenizer is None and all(p.pattern == first.pattern for p in presets):
         pretokenizer = first.pretokenizer
         supplied.append("the pre-tokenizer")
-    if added is None and all(p.added == first.added for p in presets):
-        added, vocab = first.added, without_numbering(model, first.added)
+    listed = [preset.added for preset in presets] if added is None else []
+    if listed and listed.count(listed[0]) == len(listed):
+        added, vocab = listed[0], without_numbering(model, listed[0])
         supplied.append("the added tokens")
-    elif added is None:
+    elif listed:
         notes.append(
             f"the files serve {_names(presets)}, whose special tokens differ: they stay "
             "unknown until one of them is named"
@@ -232,8 +234,8 @@ def _supply(model: BPEModel, presets: list[Preset], because: str) -> BPEModel:
             supplied.append("the sequence template")
     if supplied:
         *most, last = supplied
-        listed = f"{', '.join(most)} and {last}" if most else last
-        notes.insert(0, f"{listed} supplied by {because}")
+        what = f"{', '.join(most)} and {last}" if most else last
+        notes.insert(0, f"{what} supplied by {because}")
         notes += dict.fromkeys(p.note for p in presets if p.note)
     return replace(
         model,

@@ -21,15 +21,9 @@ a flag that is left out is false, but ``special`` is true. What is left out is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-from ..steps import NormalizerStep, UnicodeForm
 from ..strict_json import Node, parse
 from ..text.spellings import is_a_name
-from .table import PRESETS, Preset
-
-SUFFIX = ".json"
+from .table import NORMALIZERS, PRESETS, OwnPreset
 
 _KEYS = (
     "pat_str",
@@ -41,22 +35,6 @@ _KEYS = (
     "chat_template",
 )
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
-
-
-NORMALIZERS: Mapping[str, tuple[NormalizerStep, ...]] = {
-    "none": (),
-    **{form.lower(): (UnicodeForm(form),) for form in ("NFC", "NFD", "NFKC", "NFKD")},
-}
-"""Normalizers by name, in small letters."""
-
-
-@dataclass(frozen=True)
-class OwnPreset(Preset):
-    """A preset from a user's file: what it says besides is said as the user's own statement."""
-
-    said_normalizer: str | None = None
-    said_template: str | None = None
-    said_chat_template: str | None = None
 
 
 def read_preset(data: bytes, file: str) -> OwnPreset:

@@ -78,6 +78,24 @@ class Preset:
         )
 
 
+@dataclass(frozen=True)
+class OwnPreset(Preset):
+    """A preset from a user's file: what it says besides is said as the user's own statement."""
+
+    said_normalizer: str | None = None
+    said_template: str | None = None
+    said_chat_template: str | None = None
+
+
+SUFFIX = ".json"
+"""How the name of a file ends that holds a preset of a user's own (``own.py`` reads it)."""
+
+NORMALIZERS: Mapping[str, tuple[NormalizerStep, ...]] = {
+    "none": (),
+    **{form.lower(): (UnicodeForm(form),) for form in ("NFC", "NFD", "NFKC", "NFKD")},
+}
+"""Normalizers by name, in small letters."""
+
 # The files.
 
 _LLAMA3_FILES = (frozenset({"82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55"}),)

@@ -15,8 +15,8 @@ from typing import Literal, NamedTuple, TypeAlias, Union
 from ..errors import EncodeError
 from ..model import AddedToken, show
 from ..steps import NormalizerStep
-from .normalize import WHITE_SPACE, normalize
-from .unicode import char_class
+from .normalize import normalize
+from .unicode import WHITE_SPACE, char_class
 
 Allowed: TypeAlias = Union[AbstractSet[str], Literal["all"]]
 """Which special tokens are looked for; the others are ordinary text."""

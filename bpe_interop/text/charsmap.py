@@ -17,11 +17,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..errors import InvalidModelError
-from ..steps import SentencePieceText
+from ..steps import SPACE, SentencePieceText
 from .unicode import merge, range_source
-
-SPACE = "\u2581"
-"""How SentencePiece writes a space (U+2581)."""
 
 _SPACES = re.compile("  +")
 _VALUE = 1 << 31

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from ..errors import DecodeError
 from ..model import show
 from ..steps import (
+    SPACE,
     ByteTokens,
     DecoderStep,
     Fuse,
@@ -30,7 +31,7 @@ from ..steps import (
     WordPieces,
 )
 from .bytechars import is_mapped, to_bytes
-from .charsmap import SPACE, normalize_pieces
+from .charsmap import normalize_pieces
 from .normalize import normalize
 
 PieceKind: TypeAlias = Literal["piece", "control", "unknown", "byte"]

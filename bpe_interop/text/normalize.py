@@ -27,6 +27,7 @@ from ..steps import (
     UnicodeForm,
 )
 from .charsmap import align_pieces, normalize_pieces
+from .unicode import WHITE_SPACE
 
 if TYPE_CHECKING:
     from tokenizers import NormalizedString
@@ -39,12 +40,6 @@ Spans: TypeAlias = list[tuple[int, int]]
 
 EngineStep: TypeAlias = Union[UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled]
 """The steps that the installed ``tokenizers`` runs."""
-
-WHITE_SPACE = (
-    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
-    "\u200a\u2028\u2029\u202f\u205f\u3000"
-)
-"""The characters of Unicode's White_Space, which Rust's ``char::is_whitespace`` goes by."""
 
 
 def repair(text: str) -> str:

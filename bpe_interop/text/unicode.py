@@ -21,6 +21,12 @@ from typing import Any, Literal, TypeAlias
 
 from ..errors import PatternError
 
+WHITE_SPACE = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+    "\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+"""The characters of Unicode's White_Space, which Rust's ``char::is_whitespace`` goes by."""
+
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 ClassName: TypeAlias = Literal["numeric", "punctuation", "whitespace", "word", "regex_space"]
 

@@ -13,6 +13,7 @@ from ..errors import EngineMissingError, PatternError
 from ..memo import Memo
 from ..model import BPEModel
 from ..steps import (
+    SPACE,
     Digits,
     Lowercase,
     Metaspace,
@@ -42,7 +43,7 @@ from ..text.charsets import (
     negate,
     unite,
 )
-from ..text.charsmap import SPACE, is_identity
+from ..text.charsmap import is_identity
 from ..text.normalize import normalize
 from ..text.patterns import as_run
 from ..text.regex_syntax import Alternation, Atomic, Leaf, Node, Repeat

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from ..model import AddedToken, show
 from ..steps import Replace
 from ..text.borders import borders
-from ..text.normalize import WHITE_SPACE
-from ..text.unicode import char_class
+from ..text.unicode import WHITE_SPACE, char_class
 
 
 class SoughtText(NamedTuple):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ..errors import PatternError
 from ..model import BPEModel
 from ..steps import (
+    SPACE,
     Lowercase,
     Metaspace,
     Nmt,
@@ -24,7 +25,7 @@ from ..steps import (
     UnicodeForm,
 )
 from ..text.charsets import code_points
-from ..text.charsmap import SPACE, is_identity
+from ..text.charsmap import is_identity
 from ..text.patterns import parse
 from ..text.regex_syntax import Leaf, Node
 from ..text.regex_syntax import Sequence as Parts

@@ -9,8 +9,7 @@ from __future__ import annotations
 from ..merging.canonical import canonical
 from ..merging.symbols import user_defined
 from ..model import AddedToken, BPEModel
-from ..steps import Replace, SentencePieceText
-from ..text.charsmap import SPACE
+from ..steps import SPACE, Replace, SentencePieceText
 from ..text.normalize import normalize
 from .normalizers import plain_normalizer
 

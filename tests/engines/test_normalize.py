@@ -25,7 +25,6 @@ from bpe_interop.steps import (
     UnicodeForm,
 )
 from bpe_interop.text.normalize import (
-    WHITE_SPACE,
     _engine,
     align,
     leading,
@@ -33,6 +32,7 @@ from bpe_interop.text.normalize import (
     repair,
     repaired_spans,
 )
+from bpe_interop.text.unicode import WHITE_SPACE
 from fixtures.code_points import SCALARS
 
 AWKWARD = (

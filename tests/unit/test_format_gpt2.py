@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from bpe_interop.errors import BpeInteropError, FormatError
-from bpe_interop.formats.gpt2 import FORMAT, load, sniff
+from bpe_interop.formats.gpt2 import FORMAT, sniff
+from bpe_interop.formats.gpt2.read import load
 from bpe_interop.formats.gpt2.write import dump
 from bpe_interop.formats.huggingface.pretokenizers import BYTE_LEVEL_SPLIT
 from bpe_interop.merging.canonical import canonical

@@ -15,7 +15,7 @@ from conftest import Data
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import SourceError, UnstatedError
 from bpe_interop.formats import by_name as by_format
-from bpe_interop.formats import gpt2
+from bpe_interop.formats.gpt2.read import load as load_pair
 from bpe_interop.formats.tiktoken import FORMAT as RANK_FILE
 from bpe_interop.model import (
     AddedToken,
@@ -318,13 +318,13 @@ def test_published_json_files_agree(name: str, folder: str, data: Any) -> None:
 
 
 def test_the_official_pair_is_known_and_robertas_is_not(data: Any) -> None:
-    official = gpt2.load(
+    official = load_pair(
         {name: data(f"gpt2/{name}").read_bytes() for name in ("encoder.json", "vocab.bpe")}
     )
     filled = fill(official)
     assert filled.added == (AddedToken("<|endoftext|>", 50256),)
     assert len(official.vocab.ids) == len(filled.vocab.ids) + 1 == 50257
-    roberta = gpt2.load(
+    roberta = load_pair(
         {name: data(f"roberta/{name}").read_bytes() for name in ("vocab.json", "merges.txt")}
     )
     assert fill(roberta).pretokenizer is None

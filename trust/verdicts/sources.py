@@ -14,7 +14,7 @@ import tiktoken
 import tokenizers
 
 from bpe_interop.formats import by_name
-from bpe_interop.formats.huggingface.companions.other_formats import with_companions
+from bpe_interop.formats.huggingface.companions import with_companions
 from bpe_interop.model import BPEModel, SequenceTemplate
 from bpe_interop.steps import Pattern, Split
 from bpe_interop.testing.json_documents import document_of, model_of

@@ -21,16 +21,34 @@ before one that builds a part of it, this differs from tokenizers, whose BPE is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from .. import Files, Format, when_called
 from ..names import TABLE
-from .read import find_pairs, load
 
-__all__ = ["FORMAT", "load", "sniff"]
+__all__ = ["FORMAT", "NAMES", "find_pairs", "sniff"]
+
+NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {"encoder": ("encoder.json", "vocab.bpe"), "vocab": ("vocab.json", "merges.txt")}
+)
+"""The two ways of naming the vocabulary and the merges."""
 
 
 def sniff(files: Files) -> bool:
     """Whether a vocabulary and its merges are here, and no ``tokenizer.json`` beside them."""
     return "tokenizer.json" not in files and bool(find_pairs(files))
+
+
+def find_pairs(files: Files) -> list[tuple[str, str, str]]:
+    """Vocabulary, merges and the common beginning of their names."""
+    pairs = []
+    for vocab_end, merges_end in NAMES.values():
+        for key in sorted(files):
+            begin = key.removesuffix(vocab_end)
+            if begin != key and f"{begin}{merges_end}" in files:
+                pairs.append((key, f"{begin}{merges_end}", begin.strip("-_.")))
+    return pairs
 
 
 FORMAT = Format(
@@ -41,7 +59,7 @@ FORMAT = Format(
     holds=frozenset({"alphabet", "vocab", "merges", "decoder"}),
     needs=frozenset(),
     sniff=sniff,
-    load=load,
+    load=when_called(".read", "load", __name__),
     dump=when_called(".write", "dump", __name__),
     words=when_called(".words", "words", __name__),
     holder="a pair",

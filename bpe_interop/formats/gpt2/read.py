@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import NoReturn
 
 from ...errors import FormatError, not_utf8
@@ -15,6 +14,7 @@ from ...strict_json import Node, parse
 from ...text.bytechars import to_bytes
 from ...theory.utf8 import missing_bytes
 from .. import Files
+from . import NAMES, find_pairs
 
 COMMENT = "#version"
 
@@ -137,20 +137,3 @@ def _fail(name: str, at: int, what: str, fix: str = "") -> NoReturn:
 def fallback_of(contents: Collection[bytes]) -> Fallback:
     """A byte without a token vanishes: tokenizers reads a pair without an unknown token."""
     return Fallback("drop") if missing_bytes(contents) else Fallback()
-
-
-NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {"encoder": ("encoder.json", "vocab.bpe"), "vocab": ("vocab.json", "merges.txt")}
-)
-"""The two ways of naming the vocabulary and the merges."""
-
-
-def find_pairs(files: Files) -> list[tuple[str, str, str]]:
-    """Vocabulary, merges and the common beginning of their names."""
-    pairs = []
-    for vocab_end, merges_end in NAMES.values():
-        for key in sorted(files):
-            begin = key.removesuffix(vocab_end)
-            if begin != key and f"{begin}{merges_end}" in files:
-                pairs.append((key, f"{begin}{merges_end}", begin.strip("-_.")))
-    return pairs

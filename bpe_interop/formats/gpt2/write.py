@@ -12,7 +12,8 @@ from ...model import Affixes, BPEModel, PairList
 from ...text.bytechars import is_mapped, to_bytes, to_chars
 from ...theory.utf8 import missing_bytes
 from .. import Files
-from .read import COMMENT, NAMES
+from . import NAMES
+from .read import COMMENT
 
 _HEADER = "#version: 0.2"
 

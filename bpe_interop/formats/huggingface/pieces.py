@@ -17,6 +17,7 @@ from ...merging.merger import Merger
 from ...merging.symbols import symbols_of, user_defined
 from ...model import Affixes, BPEModel, Kind, PairList, Vocab
 from ...steps import (
+    SPACE,
     ByteTokens,
     DecoderStep,
     Fuse,
@@ -30,7 +31,7 @@ from ...steps import (
     Split,
     StripToken,
 )
-from ...text.charsmap import SPACE, is_identity
+from ...text.charsmap import is_identity
 from ...text.patterns import parse
 from ...text.regex_syntax import Alternation
 from ...theory.normalizers import literal, plain_steps

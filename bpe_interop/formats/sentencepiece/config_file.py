@@ -8,7 +8,7 @@ written here; nothing else of that file belongs to a ``.model``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from ...model import (
     AddedToken,
@@ -23,16 +23,14 @@ from ..bos_eos import ends_of, template_of
 
 
 def read_beside(
-    files: Mapping[str, bytes], added: Iterable[AddedToken]
+    data: bytes, added: Iterable[AddedToken]
 ) -> tuple[SequenceTemplate | None, str | None, list[str]]:
     """What ``tokenizer_config.json`` says: the sequence template, the chat template, and notes.
 
     Raises:
         FormatError: it is malformed.
     """
-    if CONFIG not in files:
-        return None, None, []
-    config = parse(files[CONFIG], CONFIG)
+    config = parse(data, CONFIG)
     notes: list[str] = []
     template = _sequence_template(config, tuple(added), notes)
     return template, _chat_template(config, notes), notes

@@ -12,13 +12,12 @@ import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from ...errors import FormatError
 from ...model import AddedToken, BPEModel, Json
-from ...steps import JoinPieces
+from ...steps import SPACE, JoinPieces, NormalizerStep, Prepend, Replace, SentencePieceText
 from ..bos_eos import ends_of
-from .normalizer import Flags, nearest
 from .schema import (
     BPE,
     BYTE,
@@ -30,6 +29,8 @@ from .schema import (
     USER_DEFINED,
     new_model,
 )
+
+Dummy: TypeAlias = Literal["none", "prefix", "suffix"]
 
 ROLES = ("unk", "bos", "eos", "pad")
 """The tokens that a ``TrainerSpec`` has fields for."""
@@ -61,6 +62,39 @@ _STATED = {
 """Fields that the model states: a difference may leave them out, and never says another value."""
 
 
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """The settings of a ``NormalizerSpec``, and where its dummy space stands."""
+
+    charsmap: bytes = b""
+    dummy: Dummy = "none"
+    collapse: bool = False
+    escape: bool = True
+
+    def steps(self, kept: Sequence[str] = ()) -> tuple[NormalizerStep, ...]:
+        """The normalizer: simple steps where they say it all, which other formats have too.
+
+        ``kept`` are the user-defined pieces, which only a character map and the removal of
+        spaces could touch.
+        """
+        if self.charsmap or self.collapse or self.dummy == "suffix":
+            return (
+                SentencePieceText(
+                    self.charsmap, self.collapse, self.dummy, self.escape, tuple(kept)
+                ),
+            )
+        steps: list[NormalizerStep] = []
+        if self.dummy == "prefix":
+            steps.append(Prepend(SPACE if self.escape else " "))
+        if self.escape:
+            steps.append(Replace(" ", SPACE))
+        return tuple(steps)
+
+    def decoder(self, unknown: str, charsmap: bytes = b"") -> JoinPieces:
+        """The decoder; ``charsmap`` is the denormalizer's."""
+        return JoinPieces(unknown, self.dummy, self.collapse, charsmap)
+
+
 class Piece(NamedTuple):
     """A ``ModelProto.SentencePiece``; its id is its position."""
 
@@ -82,19 +116,22 @@ def outline_of(pieces: Sequence[Piece]) -> Outline:
     return Outline(len(pieces), others)
 
 
-def message_of(model: BPEModel, pieces: Sequence[Piece]) -> Any:
-    """The whole message: what the model states, and the source's own settings where it has any."""
+def message_of(model: BPEModel, flags: Flags, pieces: Sequence[Piece]) -> Any:
+    """The whole message: what the model states, and the source's own settings where it has any.
+
+    ``flags`` are those of the model's normalizer and pre-tokenizer.
+    """
     message = new_model()
     for piece in pieces:
         made = message.pieces.add()
         made.piece, made.score = piece.surface, piece.score
         if piece.type != NORMAL:
             made.type = piece.type
-    _fill_specs(message, model, outline_of(pieces))
+    _fill_specs(message, model, flags, outline_of(pieces))
     extras = model.extras.get("sentencepiece")
     if isinstance(extras, dict):
         _apply(message, extras)
-        _place_dummy(message.trainer_spec, nearest(model))
+        _place_dummy(message.trainer_spec, flags)
     return message
 
 
@@ -105,8 +142,7 @@ def _place_dummy(spec: Any, flags: Flags) -> None:
         spec.treat_whitespace_as_suffix = suffix
 
 
-def _fill_specs(message: Any, model: BPEModel, outline: Outline) -> None:
-    flags = nearest(model)
+def _fill_specs(message: Any, model: BPEModel, flags: Flags, outline: Outline) -> None:
     _fill_trainer(message.trainer_spec, model, flags, outline)
     _fill_normalizer(message.normalizer_spec, flags)
     decoder = join_pieces(model)
@@ -182,7 +218,12 @@ def _fill_normalizer(spec: Any, flags: Flags) -> None:
 
 
 def extras_of(
-    message: Any, model: BPEModel, outline: Outline, presence: Mapping[str, Json], file: str
+    message: Any,
+    model: BPEModel,
+    flags: Flags,
+    outline: Outline,
+    presence: Mapping[str, Json],
+    file: str,
 ) -> dict[str, Json]:
     """What a source's message says beyond the model; ``presence`` is what it says of its pieces.
 
@@ -190,7 +231,7 @@ def extras_of(
         FormatError: a number in a spec is not finite.
     """
     plain = type(message)()
-    _fill_specs(plain, model, outline)
+    _fill_specs(plain, model, flags, outline)
     extras: dict[str, Json] = {}
     for name, fields in _SPECS.items():
         if not message.HasField(name):
@@ -277,11 +318,11 @@ def _apply(message: Any, extras: Mapping[str, Json]) -> None:
             message.pieces[number].type = message.pieces[number].type
 
 
-def idle_settings(model: BPEModel, pieces: Sequence[Piece]) -> list[str]:
+def idle_settings(model: BPEModel, flags: Flags, pieces: Sequence[Piece]) -> list[str]:
     """The source's own settings that a ``.model`` says without them, or that pieces rule out."""
     extras = cast("dict[str, Json]", model.extras.get("sentencepiece") or {})
     plain = new_model()
-    _fill_specs(plain, model, outline_of(pieces))
+    _fill_specs(plain, model, flags, outline_of(pieces))
     idle = list(extras.keys() - {*_SPECS, "self_test_data", "unscored", "typed"})
     for name, fields in _SPECS.items():
         stated, spec = extras.get(name), getattr(plain, name)
@@ -299,7 +340,7 @@ def idle_settings(model: BPEModel, pieces: Sequence[Piece]) -> list[str]:
                 or (value is not None and field in _STATED[name])
                 or value == _json_of(spec, field, kinds[field], name)
             ]
-    if nearest(model).dummy != "none":
+    if flags.dummy != "none":
         idle += ["trainer_spec.treat_whitespace_as_suffix"] if _states_side(extras) else []
     unscored = [n for n, piece in enumerate(pieces) if str(piece.score) == "0.0"]
     typed = [n for n, piece in enumerate(pieces) if piece.type == NORMAL]

@@ -6,12 +6,11 @@ Source: ``src/normalizer.cc`` and ``src/sentencepiece_processor.cc`` (``Decode``
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from dataclasses import replace
 
 from ...model import BPEModel
 from ...steps import (
-    JoinPieces,
+    SPACE,
     Metaspace,
     NormalizerStep,
     Prepend,
@@ -19,13 +18,11 @@ from ...steps import (
     SentencePieceText,
     Split,
 )
-from ...text.charsmap import SPACE
 from ...theory.acting_steps import acting_normalizer, acting_splits
 from ...theory.normalizers import plain_steps
 from ...theory.rewrite import ranks_of
 from ...theory.utf8 import falls_back_to_bytes
-
-Dummy: TypeAlias = Literal["none", "prefix", "suffix"]
+from .message import Flags
 
 _COLLAPSING = [
     SentencePieceText(b"", True, "prefix" if prefix else "none", escape)
@@ -36,39 +33,6 @@ _COLLAPSING = [
 
 _CUT = Split(SPACE, "merged_with_next")
 """Hugging Face's ``Metaspace`` with ``split``: a pretoken begins at every space."""
-
-
-@dataclass(frozen=True, slots=True)
-class Flags:
-    """The settings of a ``NormalizerSpec``, and where its dummy space stands."""
-
-    charsmap: bytes = b""
-    dummy: Dummy = "none"
-    collapse: bool = False
-    escape: bool = True
-
-    def steps(self, kept: Sequence[str] = ()) -> tuple[NormalizerStep, ...]:
-        """The normalizer: simple steps where they say it all, which other formats have too.
-
-        ``kept`` are the user-defined pieces, which only a character map and the removal of
-        spaces could touch.
-        """
-        if self.charsmap or self.collapse or self.dummy == "suffix":
-            return (
-                SentencePieceText(
-                    self.charsmap, self.collapse, self.dummy, self.escape, tuple(kept)
-                ),
-            )
-        steps: list[NormalizerStep] = []
-        if self.dummy == "prefix":
-            steps.append(Prepend(SPACE if self.escape else " "))
-        if self.escape:
-            steps.append(Replace(" ", SPACE))
-        return tuple(steps)
-
-    def decoder(self, unknown: str, charsmap: bytes = b"") -> JoinPieces:
-        """The decoder; ``charsmap`` is the denormalizer's."""
-        return JoinPieces(unknown, self.dummy, self.collapse, charsmap)
 
 
 def flags_of(steps: Sequence[NormalizerStep]) -> Flags | None:

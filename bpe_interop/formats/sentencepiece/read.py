@@ -23,20 +23,19 @@ from ...model import (
     Vocab,
     show,
 )
-from ...text.charsmap import rules
 from ...tokenizer_config import CONFIG
-from .config_file import read_beside
 from .message import (
     DEFAULT_PIECES,
     DEFAULT_SURFACE,
     PRETOKEN_LEVEL,
     ROLES,
+    Dummy,
+    Flags,
     Outline,
     Piece,
     extras_of,
     outline_of,
 )
-from .normalizer import Dummy, Flags
 from .schema import (
     BPE,
     BYTE,
@@ -86,7 +85,11 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
         notes.append(f"{name} is labelled as {PRETOKEN_LEVEL}; it must not be used for whole texts")
     notes += _zeros(listing, name)
     added = _added(listing, spec, unknown)
-    template, chat_template, told = read_beside(files, added)
+    template, chat_template, told = None, None, list[str]()
+    if CONFIG in files:
+        from .config_file import read_beside
+
+        template, chat_template, told = read_beside(files[CONFIG], added)
     held = [key for key in (name, CONFIG) if key in files]
     origin = Origin(
         "sentencepiece",
@@ -110,7 +113,7 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
         )
     except InvalidModelError as error:
         raise FormatError(error.what, where=f"{name}: pieces") from None
-    extras = extras_of(message, model, outline, listing.presence, name)
+    extras = extras_of(message, model, flags, outline, listing.presence, name)
     return replace(model, extras={"sentencepiece": extras}) if extras else model
 
 
@@ -332,8 +335,13 @@ def _denormalizer(message: Any, file: str) -> bytes:
 def _check_charsmaps(message: Any, file: str) -> None:
     """Refuses a damaged character map; sentencepiece reads outside it."""
     for field in ("normalizer_spec", "denormalizer_spec"):
+        charsmap = getattr(message, field).precompiled_charsmap
+        if not charsmap:
+            continue
+        from ...text.charsmap import rules  # many have no such map, and do not wait for it
+
         try:
-            rules(getattr(message, field).precompiled_charsmap)
+            rules(charsmap)
         except InvalidModelError as error:
             where = f"{file}: {field}.precompiled_charsmap"
             raise FormatError(error.what, where=where) from None

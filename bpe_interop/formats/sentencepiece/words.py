@@ -14,7 +14,7 @@ from ...witnesses import Probe, missing_character
 from ..losses import Decided, Words, flag_witness, merges_words, one_sentence
 from ..round_trip import RoundTrip
 from .message import idle_settings
-from .normalizer import flags_of
+from .normalizer import flags_of, nearest
 from .write import found_as_piece, pieces_of
 
 
@@ -251,7 +251,7 @@ def _decoder(trip: RoundTrip) -> Words | None:
 def _extras(model: BPEModel) -> Words | None:
     if model.extras.keys() - {"sentencepiece"}:
         return None
-    named = idle_settings(model, pieces_of(model))
+    named = idle_settings(model, nearest(model), pieces_of(model))
     if not named:
         return "settings that name or count tokens that are written otherwise", (
             "they are left out; no id changes"

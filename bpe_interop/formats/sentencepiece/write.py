@@ -9,14 +9,15 @@ from ...memo import Memo
 from ...merging.canonical import canonical
 from ...merging.scores import float32, order_of
 from ...model import AddedToken, Affixes, BPEModel, RankTable, Vocab
+from ...steps import SPACE
 from ...text.bytechars import to_chars
-from ...text.charsmap import SPACE
 from ...text.normalize import normalize
 from ...theory.added_tokens import overlap
 from ...theory.rewrite import ranks_of
 from .. import Files
 from .config_file import write_beside
 from .message import PRETOKEN_LEVEL, Piece, message_of
+from .normalizer import nearest
 from .read import MAIN
 from .schema import BYTE, CONTROL, MAX_PIECES, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 
@@ -27,7 +28,7 @@ LISTING = "tokenizer.vocab"
 def dump(model: BPEModel) -> dict[str, bytes]:
     """Writes ``tokenizer.model``, and ``tokenizer_config.json`` where there is a template."""
     written = spelled(model)
-    message = message_of(written, pieces_of(written))
+    message = message_of(written, nearest(written), pieces_of(written))
     if model.alphabet == "byte":
         # The ids are those of single pretokens, spelled in GPT-2's byte alphabet, and not of whole
         # texts: the file says so.
@@ -39,7 +40,7 @@ def dump(model: BPEModel) -> dict[str, bytes]:
 def vocab_listing(model: BPEModel, files: Files) -> Files:
     """Adds ``tokenizer.vocab``: a line with surface, tab and score for each piece."""
     model = spelled(model)
-    spec = message_of(model, []).trainer_spec
+    spec = message_of(model, nearest(model), []).trainer_spec
     scored = spec.vocabulary_output_piece_score
     lines = [
         # As src/trainer_interface.cc (SaveVocab): six digits, as a C++ stream prints them.

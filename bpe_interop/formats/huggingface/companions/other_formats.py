@@ -17,7 +17,6 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ....errors import UnsupportedError
 from ....model import (
     LOADING,
     NETWORK,
@@ -31,7 +30,6 @@ from ....model import (
 from ....steps import JoinBytes, NormalizerStep, Prepend, SentencePieceText
 from ....strict_json import Node
 from ....text.bytechars import to_chars
-from ....theory.added_tokens import LEAVE_OUT, unlike_tiktoken
 from ....tokenizer_config import CONFIG, OPEN, ROLES
 from ....transformers_classes import CLASSES, LOWEST, MEASURED, SAVE_ANEW, TRANSFORMERS
 from .auto_class import (
@@ -57,26 +55,16 @@ _PAIR_CLASSES = ("GPT2Tokenizer", "Qwen2Tokenizer")
 """Classes whose work on a pair is known, measured in transformers 5.24."""
 
 
-def with_companions(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
+def filled(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
     """The model with what the files beside it say and its own files do not.
 
     Raises:
-        FormatError: one of them is malformed, or (UnsupportedError) tiktoken does not find the
-            added tokens of a rank file as they are understood here.
+        FormatError: one of them is malformed.
     """
     beside = read_companions(files)
     if model.origin.format in OPEN:
         # transformers reads them beside such a file, or the publishers' own class does.
         model = replace(model, origin=replace(model.origin, settings=loader_settings(beside)))
-    model = _with_files(model, files, beside) if files else model
-    # A sidecar with such tokens is refused; a preset or a file beside may bring them too.
-    reason = unlike_tiktoken(model.added or ()) if model.origin.format == "tiktoken" else ""
-    if reason:
-        raise UnsupportedError(reason, where=_main(model), fix=LEAVE_OUT)
-    return model
-
-
-def _with_files(model: BPEModel, files: Mapping[str, bytes], beside: Companions) -> BPEModel:
     notes, assumed = list[str](), tuple[str, ...]()
     chat_template, _ = read_chat_templates(files, beside.config, notes)
     model = _with_class(model, beside, notes)
