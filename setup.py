@@ -18,6 +18,7 @@ from typing import ClassVar
 from setuptools import Command, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build import build
+from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 CRATE = ROOT / "native"
@@ -118,6 +119,19 @@ class BuildKernel(Command):
         return {}
 
 
+class BuildPackage(build_py):
+    """The usual package, and the pages that ``bpe-interop explain`` prints."""
+
+    def run(self) -> None:
+        """In a checkout that is installed as it is, they are read where they are."""
+        super().run()
+        if not self.editable_mode:
+            folder = Path(self.build_lib, "bpe_interop", "refusals")
+            folder.mkdir(parents=True, exist_ok=True)
+            for page in (ROOT / "docs" / "refusals").glob("*-*.md"):
+                shutil.copyfile(page, folder / page.name)
+
+
 class Build(build):
     """The usual build, and the kernel."""
 
@@ -141,4 +155,11 @@ class Wheel(bdist_wheel):
         return "py3", "none", platform
 
 
-setup(cmdclass={"build": Build, "build_kernel": BuildKernel, "bdist_wheel": Wheel})
+setup(
+    cmdclass={
+        "build": Build,
+        "build_py": BuildPackage,
+        "build_kernel": BuildKernel,
+        "bdist_wheel": Wheel,
+    }
+)

@@ -1,4 +1,4 @@
-"""Names of tokenizers to models: a path, ``tiktoken:NAME``, ``hf:org/name[@revision][:FILE]``."""
+"""Names of tokenizers to models: a path, ``tiktoken:NAME``, ``hf:org/name``, ``git:REV:PATH``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def load_source(
         source: a file, a directory, ``tiktoken:NAME`` (or ``tiktoken:MODEL``),
             ``hf:org/name[@revision]``, or one file there, ``hf:org/name[@revision]:FILE``: that
             file alone, and nothing beside it. Of a file that holds a model besides (GGUF) only the
-            head is read, by ranges.
+            head is read, by ranges. ``git:REV:PATH`` is a path in a commit of the repository that
+            the current folder is in.
         format: read it as this format; otherwise it is recognised by content.
         preset: the preset that says what the files leave unsaid: a name, or a JSON file of the
             user's own (``presets/own.py``), whose name ends in ``.json``.
@@ -73,7 +74,8 @@ def load_source(
     if not label or label in ("tiktoken:", "hf:"):
         raise SourceError(
             f"{label!r} names no tokenizer",
-            fix="name a file, a directory, tiktoken:NAME, or hf:org/name[@revision][:FILE]",
+            fix="name a file, a directory, tiktoken:NAME, hf:org/name[@revision][:FILE], or "
+            "git:REV:PATH",
         )
     named_by = _registered(label)
     if named_by is not None:
@@ -89,6 +91,8 @@ def load_source(
         loaded = _read(TokenizerSource(label, named_by, files, None), "")
     elif label.startswith("hf:"):
         loaded = _from_hub(label, format, offline)
+    elif label.startswith("git:"):
+        loaded = _from_git(label, format)
     else:
         loaded = _from_path(Path(source), format, spelled(label))
     alone, known, model = completed(loaded.model, loaded.beside, named, said, spelled(label))
@@ -198,6 +202,21 @@ def _read(source: TokenizerSource[None], folder: str) -> TokenizerSource[BPEMode
     except FormatError as error:
         error.where = f"{folder}{error.where}" if error.where else source.label
         raise
+
+
+def _from_git(label: str, format: str | None) -> TokenizerSource[BPEModel]:
+    from .io.git import as_committed  # most sources are not in git
+
+    with as_committed(label) as path:
+        try:
+            loaded = _from_path(path, format, label)
+        except BpeInteropError as error:
+            # The copy is gone when the message is read.
+            error.where, error.what = (
+                text.replace(f"{path}", label) for text in (error.where, error.what)
+            )
+            raise
+        return replace(loaded, label=label)
 
 
 def _from_hub(label: str, format: str | None, offline: bool) -> TokenizerSource[BPEModel]:

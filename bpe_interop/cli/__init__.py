@@ -11,9 +11,11 @@ import importlib
 import io
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from types import TracebackType
 from typing import Any
 
@@ -45,6 +47,7 @@ COMMANDS = {
     "train": "Learn a tokenizer from FILES, and write it.",
     "extend": "Add tokens, and say how many rows a network needs.",
     "view": "Show a text as coloured tokens on a page.",
+    "explain": "Print the page of a code, such as LOSS-added.",
 }
 """Each is a module here, with a function of its name and ``_command``; ``-`` is ``_`` there.
 
@@ -147,12 +150,13 @@ def _tell_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 def cli() -> None:
     """Move BPE tokenizers between formats: exactly, or with an error that says why not.
 
-    A source is a file, a directory, tiktoken:NAME, or hf:org/name[@revision][:FILE].
+    A source is a file, a directory, tiktoken:NAME, hf:org/name[@revision][:FILE], or
+    git:REV:PATH.
 
     Exit codes: 0 yes; 1 no (different, or a refused conversion); 2 no answer.
 
-    A code such as LOSS-added or ERROR-source is a page in docs/refusals, with an example and
-    what to do. It is in the repository; of a release, pip show -v bpe-interop prints where.
+    A code such as LOSS-added or ERROR-source is a page, with an example and what to do:
+    bpe-interop explain LOSS-added.
     """
 
 
@@ -172,16 +176,18 @@ def main() -> None:
             # A library may have taken the exception of a signal for its own end.
             code = cli.main(standalone_mode=False) or signals.code
         sys.exit(code)
-    except LossyConversionError as error:
-        tell(f"refused: {error}")
+    except LossyConversionError as error:  # with --json the losses are printed already
+        tell(f"refused: {error}\n  {_accepting(error)}")
         sys.exit(NO)
     except CheckFailedError as error:
         tell(f"check failed: {error}\n  see {error.code}")
+        _as_document(error.code, error.what, error.where, error.fix)
         sys.exit(NO)
     except BpeInteropError as error:
         if signals.came:
             sys.exit(signals.code)
         tell(f"error: {error}\n  see {error.code}")
+        _as_document(error.code, error.what, error.where, error.fix)
         sys.exit(UNKNOWN)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
@@ -189,10 +195,26 @@ def main() -> None:
         usage = io.StringIO()
         error.show(file=usage)
         tell(re.sub("^Error: ", "error: ", usage.getvalue().rstrip("\n"), count=1, flags=re.M))
+        _as_document("ERROR-usage", error.format_message(), "", "")
         sys.exit(UNKNOWN)
     except (click.Abort, KeyboardInterrupt):
         tell("interrupted")
         sys.exit(INTERRUPTED)
+
+
+def _as_document(code: str, what: str, where: str, fix: str) -> None:
+    """Prints an error for programs too, where JSON was asked for."""
+    if "--json" in sys.argv[1:]:
+        from .screen import as_json
+
+        as_json({"error": {"code": code, "what": what, "where": where, "fix": fix}})
+
+
+def _accepting(error: LossyConversionError) -> str:
+    """The command that was given, as it would be with all that was refused given up."""
+    given = sys.argv[1:]
+    dropped = [["--drop", field] for field in sorted({loss.field for loss in error.losses})]
+    return shlex.join(["bpe-interop", *given, *chain.from_iterable(dropped)])
 
 
 def _check_streams() -> None:

@@ -129,7 +129,7 @@ def check_order(command: str, given: Mapping[str, Any]) -> None:
 
 def _is_source(name: str) -> bool:
     """Whether there is a tokenizer of a name, as far as can be told without the network."""
-    if name.startswith(("tiktoken:", "hf:")):
+    if name.startswith(("tiktoken:", "hf:", "git:")):
         return True
     if not os.path.exists(name):
         return False

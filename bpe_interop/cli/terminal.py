@@ -43,7 +43,7 @@ def tell(text: str) -> None:
 def wrapped(text: str, stream: TextIO, used: int = 0) -> Iterator[str]:
     """The lines of a text, broken between words where a terminal would break them anywhere.
 
-    No quoted text is broken: its spaces are its own.
+    No quoted text is broken, its spaces are its own; and no command to paste.
 
     Args:
         text: lines of any length.
@@ -53,7 +53,9 @@ def wrapped(text: str, stream: TextIO, used: int = 0) -> Iterator[str]:
     for line in text.split("\n"):
         width = get_terminal_size().columns - used if stream.isatty() else 0
         begins = len(line) - len(line.lstrip(" "))
-        if width <= max(20, begins) or len(line) < width // 2:
+        # A command is to be pasted, so it stays one line.
+        command = line[begins:].startswith("bpe-interop ")
+        if command or width <= max(20, begins) or len(line) < width // 2:
             yield line
             continue
         held = _QUOTED.sub(lambda quoted: quoted[0].replace(" ", _HELD), line[begins:])

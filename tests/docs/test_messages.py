@@ -241,19 +241,30 @@ def test_a_conversion_says_which_of_several_tokenizers_it_read(
             assert "was read" not in command(way[0], source, tmp_path / "out", *way[1:]).out
 
 
-def test_json_of_a_verdict_that_cannot_be_had_is_nothing(command: Command, tmp_path: Path) -> None:
+def test_an_error_is_a_document_too(command: Command, tmp_path: Path) -> None:
     for sides in ((tmp_path / "none", RANKS), (RANKS, HUB, "--preset-a", "llama-3")):
         done = command("verify", *sides, "--json")
-        assert (done.code, done.out) == (2, "")
+        assert done.code == 2
         assert done.err.startswith("error: ")
+        error = json.loads(done.out)["error"]
+        assert error["code"] == "ERROR-source"
+        assert error["what"] in done.err
+        assert error["fix"] in done.err
+        assert command("verify", *sides).out == ""
+    done = command("verify", RANKS, "--json")
+    assert json.loads(done.out)["error"]["code"] == "ERROR-usage"
 
 
-def test_help_says_where_the_pages_of_messages_are(command: Command) -> None:
-    done = command("--help")
-    words = " ".join(done.out.split())
-    assert "LOSS-added or ERROR-source is a page in docs/refusals" in words
-    for name in ("LOSS-added", "ERROR-source"):
-        assert (ROOT / "docs" / "refusals" / f"{name}.md").is_file()
+def test_every_page_of_a_message_is_printed(command: Command) -> None:
+    listed = command("explain").out.splitlines()
+    pages = {p.stem: p.read_text("utf-8") for p in (ROOT / "docs/refusals").glob("*-*.md")}
+    assert sorted(line.split()[0] for line in listed) == sorted(pages)
+    for code, page in pages.items():
+        assert command("explain", code).out == page
+    assert command("explain", "loss-ADDED").out == pages["LOSS-added"]
+    done = command("explain", "LOSS-aded")
+    assert done.code == 2
+    assert "did you mean loss-added?" in done.err
 
 
 @pytest.mark.parametrize("name", ["phi-3-mini", "falcon"])
@@ -262,8 +273,10 @@ def test_the_usual_refusals_of_gguf_are_as_the_recipe_says(
 ) -> None:
     page = (ROOT / "docs" / "recipes" / "gguf.md").read_text("utf-8")
     asked = f"```text\n$ bpe-interop convert {name} "
-    _, _, lines = page.partition(asked)[2].partition("```")[0].partition("\n")
-    done = command("convert", data / name, tmp_path / "x.gguf", "--to", "gguf")
+    target, _, lines = page.partition(asked)[2].partition("```")[0].partition("\n")
+    given = ("convert", str(data / name), str(tmp_path / "x.gguf"))
+    lines = lines.replace(f"convert {name} {target.split()[0]}", " ".join(given))
+    done = command(*given, "--to", "gguf")
     assert (done.code, done.out) == (1, "")
     pattern = ".*".join(map(re.escape, lines.split("...")))
     assert re.fullmatch(pattern, done.err), done.err
