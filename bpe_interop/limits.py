@@ -6,11 +6,10 @@ can be told from one that is damaged or made to harm. ``docs/limits.md`` shows t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
     """The most of something that is taken.
 
     Attributes:

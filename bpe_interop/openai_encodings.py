@@ -9,16 +9,15 @@ it against tiktoken.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 from .text.spellings import CL100K_TRAILING, O200K, R50K
 
 _SITE = "https://openaipublic.blob.core.windows.net"
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedFile:
+class PublishedFile(NamedTuple):
     """A file of a vocabulary: where it is, and its sha256 (hex)."""
 
     address: str
@@ -29,8 +28,7 @@ class PublishedFile:
         return self.address.rpartition("/")[2]
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedEncoding:
+class PublishedEncoding(NamedTuple):
     """An encoding.
 
     ``pattern`` is in fancy-regex syntax; ``files`` are sets of files, each of which is the

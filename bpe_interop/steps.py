@@ -31,6 +31,11 @@ class Pattern:
     dialect: Dialect
 
 
+@dataclass(frozen=True, slots=True)
+class _Bare:
+    """A step without settings: equal to the others of its class."""
+
+
 # Normalizer steps: text in, text out.
 
 
@@ -41,9 +46,10 @@ class UnicodeForm:
     form: Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 
-@dataclass(frozen=True, slots=True)
-class Lowercase:
+class Lowercase(_Bare):
     """Unicode lower case, as Rust's ``char::to_lowercase`` has it (no final-sigma rule)."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +75,16 @@ class Prepend:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class StripAccents:
+class StripAccents(_Bare):
     """Removes nonspacing marks (general category Mn), as Hugging Face's ``StripAccents`` does."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class Nmt:
+
+class Nmt(_Bare):
     """Removes some control characters, makes some white space spaces (Hugging Face's ``Nmt``)."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,18 +156,20 @@ class Split:
     invert: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PrefixSpace:
+class PrefixSpace(_Bare):
     """Puts a space before each pretoken that does not begin with one (U+0020)."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class ByteChars:
+
+class ByteChars(_Bare):
     """Writes each pretoken's UTF-8 bytes in GPT-2's byte alphabet, for the *later* steps to see.
 
     The mapping that every byte-level tokenizer does last is implied by ``alphabet="byte"`` and
     is not listed; this step stands only where other steps follow it.
     """
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,17 +199,19 @@ class Metaspace:
     prepend: Prefixing
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(_Bare):
     """Keeps runs of word characters, and runs of what is neither these nor White_Space.
 
     Hugging Face's ``Whitespace``.
     """
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class UnicodeScripts:
+
+class UnicodeScripts(_Bare):
     """Cuts where the Unicode script changes, as Hugging Face's ``UnicodeScripts`` does."""
+
+    __slots__ = ()
 
 
 PreTokenizerStep: TypeAlias = Union[
@@ -222,22 +234,25 @@ class JoinBytes:
     mapped_added: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class JoinTokens:
+class JoinTokens(_Bare):
     """Joins the tokens as the file spells them with single spaces (``"decoder": null``)."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class ByteTokens:
+
+class ByteTokens(_Bare):
     """Reads runs of byte tokens (``<0xE4>``) as UTF-8; in a malformed run each is U+FFFD.
 
     Hugging Face's ``ByteFallback`` decoder.
     """
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class Fuse:
+
+class Fuse(_Bare):
     """Joins all tokens into one, for the later steps to see."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

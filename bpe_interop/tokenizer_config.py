@@ -9,8 +9,8 @@ changes nothing and is written again. Held true in the newest and the lowest tra
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 CONFIG = "tokenizer_config.json"
 
@@ -38,8 +38,7 @@ _ITSELF = ("huggingface",)
 _BY_CLASS = ("huggingface", "gpt2", "sentencepiece")
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigKey:
+class ConfigKey(NamedTuple):
     """A key of the file.
 
     Attributes:

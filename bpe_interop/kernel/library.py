@@ -11,10 +11,9 @@ from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Protocol
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol
 
 from ..errors import EngineError, EngineMissingError
 
@@ -33,8 +32,7 @@ _FIX = "install Rust (cargo), then install bpe-interop again"
 _aside: ContextVar[bool] = ContextVar("kernel_set_aside", default=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(NamedTuple):
     """Which kernel does the work.
 
     ``how``: for the native one, what built it and for which platform. ``why_not``: why the

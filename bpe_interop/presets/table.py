@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from ..model import AddedToken, SequenceTemplate, TemplateText, TemplateToken
 from ..openai_encodings import ENCODINGS
@@ -18,8 +19,7 @@ from ..text.spellings import (
 )
 
 
-@dataclass(frozen=True)
-class ModelFamily:
+class ModelFamily(NamedTuple):
     """What is published about a ``.model``, which says everything but what stands around a text.
 
     ``file`` is its sha256 (hex).

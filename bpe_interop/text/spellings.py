@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..steps import Pattern
 
@@ -65,8 +64,7 @@ def is_a_name(pattern: str) -> bool:
     return len(pattern) > 2 and _NAME.fullmatch(pattern) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class PatternFamily:
+class PatternFamily(NamedTuple):
     """Patterns that split every text alike, by proof (tests/engines/test_automata.py).
 
     ``preferred`` is the spelling that most engines recognise; it means the same in all three

@@ -15,9 +15,8 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..errors import PatternError
 
@@ -38,8 +37,7 @@ PAGE = 256
 SURROGATES = (0xD800, 0xDFFF)
 
 
-@dataclass(frozen=True, slots=True)
-class UnicodeTables:
+class UnicodeTables(NamedTuple):
     """Which tables these are: the Unicode version, and the engines they were measured from."""
 
     unicode: str
@@ -213,8 +211,7 @@ _JAMO = ((0x1161, 0x1175), (0x11A8, 0x11C2))
 """Hangul: what is composed of others, and what follows them."""
 
 
-@dataclass(frozen=True, slots=True)
-class FormTable:
+class FormTable(NamedTuple):
     """What a normal form does, as ``native/src/normal_forms.rs`` reads it.
 
     Attributes:

@@ -150,7 +150,7 @@ def test_what_is_no_chat_is_refused(text: str) -> None:
         read_chat(text)
 
 
-FAST = replace(CHAT_SECONDS, most=1)
+FAST = CHAT_SECONDS._replace(most=1)
 CHAT = Chat(({"role": "user", "content": "x"},), (), True)
 
 

@@ -6,7 +6,6 @@ import base64
 import copy
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -205,7 +204,7 @@ def test_unmatched_text_that_the_target_would_drop_is_matched_there(
 def test_a_pattern_that_backtracks_without_end_ends(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matcher, "PATTERN_SECONDS", replace(PATTERN_SECONDS, most=1))
+    monkeypatch.setattr(matcher, "PATTERN_SECONDS", PATTERN_SECONDS._replace(most=1))
     for name, data in pattern(r"(?:\w+\w+)+$|[\s\S]").items():
         (tmp_path / name).write_bytes(data)
     found = command("encode", tmp_path, "--special", "text", "a" * 5_000 + "!")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import copysign, isfinite
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ...errors import ONLY_BPE, FormatError, InvalidModelError, UnsupportedError
 from ...kernel.readers import take_pieces
@@ -350,8 +350,7 @@ def _check_charsmaps(message: Any, file: str) -> None:
 _KINDS: dict[int, Kind] = {USER_DEFINED: "user_defined", UNUSED: "unused", BYTE: "byte"}
 
 
-@dataclass(frozen=True, slots=True)
-class PieceListing:
+class PieceListing(NamedTuple):
     """The pieces of a file.
 
     Attributes:

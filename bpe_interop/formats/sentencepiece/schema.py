@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias, Union
+from typing import Any, NamedTuple, TypeAlias, Union
 
 from ...errors import FormatError, UnsupportedError
 
@@ -267,8 +266,7 @@ _NAMES = ("varint", "64-bit", "length-delimited", "start of a group", "end of a 
 _MAX_NUMBER = (1 << 29) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Stray:
+class Stray(NamedTuple):
     """A field that the schema does not read: an unknown number, or a known one mistyped.
 
     ``expected`` is the wire type that a known field must have, ``value`` the number found where

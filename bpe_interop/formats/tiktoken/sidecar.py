@@ -26,8 +26,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from ...entries import numbered
 from ...model import (
@@ -46,8 +46,7 @@ from ...theory.added_tokens import LEAVE_OUT, unlike_tiktoken
 OWN_KEY = "bpe_interop"
 
 
-@dataclass(frozen=True, slots=True)
-class Sidecar:
+class Sidecar(NamedTuple):
     """What a sidecar states; ``None`` where it does not."""
 
     name: str | None = None
