@@ -28,6 +28,7 @@ from ..model import (
 )
 from ..presets import telling_apart
 from ..sources import SourceOptions, load_source, readings
+from ..statement import Statement
 from ..statistics import Measurement, Statistics, measure
 from ..text.visible import folded, many
 from ..tokenizer import Tokenizer
@@ -47,6 +48,7 @@ from .options import (
     offline_option,
     presets_option,
     scheduler_options,
+    statement_options,
     workers_of,
 )
 from .progress import progress
@@ -62,6 +64,7 @@ _FOLDED = ("normalize", "split", "decode", "pre")
     short_help="Show what SRC holds, and what is unusual in it.",
     examples={
         "bpe-interop inspect my-tok": "Show what a tokenizer does and what it does not state",
+        "bpe-interop inspect tokenizer.model --template bos": "The same, with what you state",
         "bpe-interop inspect my-tok old-tok --corpus story.txt": "Measure two tokenizers on a text",
     },
 )
@@ -83,6 +86,7 @@ _FOLDED = ("normalize", "split", "decode", "pre")
 )
 @format_option
 @presets_option
+@statement_options
 @click.option("--full", is_flag=True, help="Show long patterns and lists whole.")
 @offline_option
 @json_option
@@ -96,6 +100,7 @@ def inspect_command(
     plot: Path | None,
     reading: SourceOptions,
     presets: tuple[str, ...],
+    said: Statement,
     full: bool,
     json_output: bool,
 ) -> None:
@@ -103,10 +108,16 @@ def inspect_command(
 
     With --corpus: for each file and each SRC, bytes per token, tokens per word, tokens that are
     never met, and how long tokens are.
+
+    With --template, --bos and the like, which convert takes too: SRC as it will be.
     """
     _check_options(sources, corpora, plot, scheduler or state)
+    if corpora and said:
+        raise click.UsageError("what SRC leaves unsaid is stated to look at it, without --corpus")
     each = readings(sources, reading, presets)
-    loaded = [load_source(source, **how) for source, how in zip(sources, each, strict=True)]
+    loaded = [
+        load_source(source, said=said, **how) for source, how in zip(sources, each, strict=True)
+    ]
     if corpora:
         measured = [*zip(sources, loaded, strict=True)]
         with workers_of(scheduler) as workers:

@@ -24,6 +24,7 @@ from ..compare.sentences import (
     place,
     remarks,
     summary,
+    why_not_proved,
     word,
 )
 from ..compare.sides import Mismatch
@@ -93,7 +94,9 @@ def _verdict(report: Report, require: str) -> JUnitCase:
                 ("b", report.b, report.engine_b),
             )
         )
-        detail = "\n".join([sentence, *sides, as_text(mismatch_lines(report, mismatch))])
+        # What tools show of a failed case is this text: the cause and the cure are in it.
+        lines = [sentence, *sides, as_text(mismatch_lines(report, mismatch)), *remarks(report)]
+        detail = "\n".join(lines)
         return JUnitCase("verdict", "failure", _difference(mismatch, mismatch.mode.scope), detail)
     if accepted(report, require):
         return JUnitCase(
@@ -101,7 +104,9 @@ def _verdict(report: Report, require: str) -> JUnitCase:
         )
     why = "A proof is required." if report.verdict == "tested" else ""
     why = "The comparison was interrupted." if report.interrupted else why
-    return JUnitCase("verdict", "error", f"{HEADLINES[report.verdict]}: {sentence} {why}".rstrip())
+    unproved = [f"not proved: {left}"] if (left := why_not_proved(report)) else []
+    said = f"{HEADLINES[report.verdict]}: {sentence} {why}".rstrip()
+    return JUnitCase("verdict", "error", said, "\n".join([sentence, *unproved, *remarks(report)]))
 
 
 def _metadata(report: Report) -> JUnitCase:

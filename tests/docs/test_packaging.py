@@ -50,6 +50,7 @@ def run(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
             **variables,
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
             "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+            "GITHUB_OUTPUT": str(folder / "outputs"),
         },
         capture_output=True,
         encoding="utf-8",
@@ -84,6 +85,12 @@ def test_the_action_locks_and_verifies_with_a_summary(tmp_path: Path) -> None:
     other = run(tmp_path / "three", source=lock, target=str(TINY / "cl100k-tiny" / "huggingface"))
     assert other.returncode == 1
     assert "DIFFERENT" in (tmp_path / "three" / "summary.md").read_text("utf-8").upper()
+    for folder, verdict in (("two", "proved"), ("three", "different")):
+        assert (tmp_path / folder / "outputs").read_text("utf-8") == f"verdict={verdict}\n"
+    (shown,) = [line for line in other.stdout.splitlines() if line.startswith("::error ")]
+    assert re.match(r"::error file=\S+cl100k-tiny/huggingface,title=bpe-interop::DIFFERENT", shown)
+    assert "%0Aa gives " in shown
+    assert "::error" not in same.stdout
 
 
 def test_a_run_without_an_answer_does_not_show_the_report_of_an_earlier_one(tmp_path: Path) -> None:
@@ -93,6 +100,8 @@ def test_a_run_without_an_answer_does_not_show_the_report_of_an_earlier_one(tmp_
     summary = (tmp_path / "summary.md").read_text("utf-8")
     assert "an earlier report" not in summary
     assert "No answer" in summary
+    assert "::error file=" in done.stdout
+    assert not (tmp_path / "outputs").exists()
 
 
 @pytest.mark.parametrize("given", ["$(touch owned)", "`touch owned`", "a; touch owned", "publish"])

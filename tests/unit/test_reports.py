@@ -124,7 +124,11 @@ def test_verify_writes_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert done.exit_code == 1
     assert done.stdout == paths[0].read_text("utf-8")
     jsonschema.validate(json.loads(done.stdout), SCHEMA)
-    assert ElementTree.parse(paths[1]).getroot().get("failures") != "0"
+    root = ElementTree.parse(paths[1]).getroot()
+    assert root.get("failures") != "0"
+    [failed] = root.findall(".//testcase[@name='verdict']/failure")
+    for note in json.loads(done.stdout)["notes"]:
+        assert note in (failed.text or "")
     assert sorted(tmp_path.iterdir()) == sorted(paths)
 
 
@@ -138,7 +142,10 @@ def test_what_is_required_is_followed_by_junit_and_said_in_each_head(
         files = [word for file in (path, page, text) for word in ("--report", file)]
         done = run(*both, *files, "--require", require)
         assert done.exit_code == code
-        assert ElementTree.parse(path).getroot().get("errors") == errors
+        root = ElementTree.parse(path).getroot()
+        assert root.get("errors") == errors
+        for failed in root.iter("error"):
+            assert "not proved: stage " in (failed.text or "")
         first, second = done.stdout.splitlines()[:2]
         heads = [text.read_text("utf-8").splitlines()[0], first]
         heads.append(re.findall("<h1>.*?<span>(.*?)</span>", page.read_text("utf-8"), re.S)[0])
