@@ -21,7 +21,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from .errors import SourceError
 from .limits import CHAT_CHARACTERS
-from .model import CHATS, BPEModel, Json, escaped
+from .model import CHATS, BPEModel, Json
+from .quoting import escaped
 
 
 def check(source: str, file: str) -> None:

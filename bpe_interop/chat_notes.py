@@ -14,7 +14,8 @@ from jinja2 import TemplateSyntaxError, nodes
 from .chat_jinja import environment
 from .encode import Encoder
 from .errors import BpeInteropError
-from .model import CHATS, BPEModel, TemplateToken, show
+from .model import CHATS, BPEModel, TemplateToken
+from .quoting import show
 
 _SHAPED = re.compile(
     r"<[|｜][^\s<>|｜]{1,60}[|｜]>|</?[A-Za-z_]\w{0,60}>|\[/?[A-Z][A-Z_]{0,60}\]",

@@ -29,9 +29,9 @@ from .model import (
     RankTable,
     SequenceTemplate,
     TemplateToken,
-    show,
 )
 from .presets import fill
+from .quoting import show
 from .sources import SourceOptions, load_source, read_with
 from .statement import Statement
 from .steps import Pattern, Split

@@ -1,9 +1,10 @@
-"""Which entry points the installed packages have."""
+"""Which entry points the installed packages have, and which version of this one is installed."""
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,11 +25,37 @@ def entry_points(group: str) -> list[EntryPoint]:
     return sorted(entry_points(group=group), key=lambda entry: entry.name)
 
 
+def own_version() -> str:
+    """This library's installed version; ``from source`` if it is not installed."""
+    # As above, what is slow is asked only where the first installation is no usual folder.
+    folders = [folder or os.curdir for folder in sys.path] if _are_in_folders() else []
+    own = (
+        os.path.join(folder, name)
+        for folder in filter(os.path.isdir, folders)
+        for name in os.listdir(folder)
+        if name.startswith(("bpe_interop-", "bpe_interop.")) and name.endswith(_METADATA)
+    )
+    with suppress(OSError), open(os.path.join(next(own, ""), "METADATA"), encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("Version: "):
+                return line.removeprefix("Version: ").strip()
+    from importlib import metadata
+
+    try:
+        return metadata.version("bpe-interop")
+    except metadata.PackageNotFoundError:
+        return "from source"
+
+
+def _are_in_folders() -> bool:
+    """Whether packages are looked for in folders of ``sys.path`` alone, by no further finder."""
+    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
+    return [getattr(finder, "__name__", "") for finder in finders] == ["PathFinder"]
+
+
 def _may_have(group: str) -> bool:
     """False only where no package in any folder of ``sys.path`` has such an entry point."""
-    # Another finder may have packages elsewhere than in folders.
-    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
-    if [getattr(finder, "__name__", "") for finder in finders] != ["PathFinder"]:
+    if not _are_in_folders():
         return True
     return any(_in_folder(entry or os.curdir, group.encode()) for entry in {*sys.path})
 

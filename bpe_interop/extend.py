@@ -33,10 +33,10 @@ from .model import (
     TemplateToken,
     Vocab,
     all_ids,
-    show,
     text_of,
 )
 from .presets import ways_to_say
+from .quoting import show
 from .text.decoders import joins_pieces
 from .theory.pretokens import occurrence
 from .tokenizer_config import ROLES

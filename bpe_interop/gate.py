@@ -17,9 +17,9 @@ from .model import (
     FIELDS,
     BPEModel,
     RankTable,
-    show,
 )
 from .presets import by_sha256, candidates, fill, ways_to_say, with_template
+from .quoting import show
 
 
 def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[Loss, ...]:

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, compress, count, islice
 from operator import not_
 from typing import Literal, TypeAlias, Union
-from unicodedata import category, is_normalized
 
 from .errors import InvalidModelError
 from .kernel.tables import are_checked, as_dict, is_checked
 from .memo import Memo
+from .quoting import escaped, show
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
 
 MAX_ID = 2**32 - 1
@@ -324,33 +324,6 @@ def text_of(content: bytes) -> str | None:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         return None
-
-
-def show(content: bytes | str) -> str:
-    """A token's content for people, quoted; what would not show, or mislead, is escaped."""
-    if isinstance(content, bytes):
-        try:
-            content = content.decode("utf-8")
-        except UnicodeDecodeError:
-            return ascii(content)
-    quotable = content.replace("\\", "\\\\").replace('"', '\\"')
-    shown = escaped(quotable)
-    if category(shown[:1] or "a")[0] == "M":  # it would stand on the quotation mark
-        shown = ascii(shown[0])[1:-1] + shown[1:]
-    return f'"{shown}"'
-
-
-def escaped(text: str) -> str:
-    """A text on one line, in which what would not show, or mislead, is escaped.
-
-    A character that NFC changes (U+095B) looks like what it becomes.
-    """
-    return "".join(
-        char
-        if char.isprintable() and is_normalized("NFC", char)
-        else char.encode("unicode_escape").decode("ascii")
-        for char in text
-    )
 
 
 def _check_vocab(vocab: Vocab) -> None:

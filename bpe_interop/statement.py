@@ -18,9 +18,9 @@ from .model import (
     RankTable,
     SequenceTemplate,
     TemplateText,
-    show,
 )
 from .presets import NORMALIZERS, OwnPreset, Preset, ways_to_say
+from .quoting import show
 from .steps import NormalizerStep
 
 ENDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

@@ -17,7 +17,8 @@ from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, 
 
 from .errors import FormatError, UnsupportedError
 from .limits import JSON_NESTING
-from .model import MAX_ID, Json, show
+from .model import MAX_ID, Json
+from .quoting import show
 
 T = TypeVar("T")
 _DIGITS = 20

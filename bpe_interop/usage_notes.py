@@ -13,7 +13,8 @@ from dataclasses import replace
 from .encode import Encoder
 from .entries import numbered
 from .errors import BpeInteropError
-from .model import BPEModel, TemplateText, all_ids, show, text_of
+from .model import BPEModel, TemplateText, all_ids, text_of
+from .quoting import show
 from .steps import JoinBytes, Split
 
 _WORD = re.compile(r"\s*[^\W\d_]+(?:[ '-][^\W\d_]+)*\s*")

@@ -17,8 +17,8 @@ from .model import (
     RankTable,
     all_ids,
     checked_model,
-    show,
 )
+from .quoting import show
 from .special import content_of
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ import click
 
 from ..errors import BpeInteropError, CheckFailedError, LossyConversionError
 from ..kernel import running
-from ..model import show
+from ..quoting import show
 from .interrupts import INTERRUPTED, Interrupts
 from .manual import NO, UNKNOWN, nearest
 from .terminal import tell
@@ -130,7 +130,7 @@ def _discard_output() -> None:
 
 def _tell_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     if asked and not ctx.resilient_parsing:
-        from ..engines import own_version  # finding it is slow, and nothing else needs it
+        from ..entry_points import own_version
         from .terminal import say_line
 
         say_line(f"bpe-interop, version {own_version()}")

@@ -13,8 +13,9 @@ import click
 
 from ..encode.stream import DecodeStream
 from ..errors import BpeInteropError, DecodeError, OutOfRangeError, SourceError, UnstatedError
-from ..model import MAX_ID, show
+from ..model import MAX_ID
 from ..presets import ways_to_say
+from ..quoting import show
 from ..sources import SourceOptions, load_source
 from ..text.visible import replace_control_characters
 from ..tokenizer import Tokenizer

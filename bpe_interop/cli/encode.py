@@ -23,8 +23,9 @@ from ..errors import BpeInteropError, DisallowedSpecialError, SourceError, Unsta
 from ..gate import template_unsaid
 from ..io.reader import TokenizerSource
 from ..io.target import check_target, keep_apart
-from ..model import BPEModel, escaped, show, text_of
+from ..model import BPEModel, text_of
 from ..presets import ways_to_say
+from ..quoting import escaped, show
 from ..sources import SourceOptions, load_source
 from ..text.added_tokens import Allowed
 from ..text.visible import many

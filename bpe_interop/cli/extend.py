@@ -15,8 +15,9 @@ from ..gate import describe, renamed
 from ..io.names import spelled
 from ..io.reader import TokenizerSource, read
 from ..io.target import Target, check_target, is_file_target, keep_apart
-from ..model import AddedToken, BPEModel, show
+from ..model import AddedToken, BPEModel
 from ..presets.own import read_entry
+from ..quoting import show
 from ..sources import SourceOptions, load_source, read_with
 from ..statement import Statement, as_stated
 from ..strict_json import parse

@@ -23,10 +23,9 @@ from ..model import (
     BPEModel,
     Json,
     TemplateText,
-    escaped,
-    show,
 )
 from ..presets import telling_apart
+from ..quoting import escaped, show
 from ..sources import SourceOptions, load_source, readings
 from ..statement import Statement
 from ..statistics import Measurement, Statistics, measure

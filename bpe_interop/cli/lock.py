@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from ..compare.lock import dump, is_lock, lock
-from ..engines import own_version, versions
+from ..engines import versions
+from ..entry_points import own_version
 from ..errors import TargetError
 from ..io.reader import beginning
 from ..io.target import keep_apart

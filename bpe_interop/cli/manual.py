@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ..errors import BpeInteropError, SourceError
-from ..model import show
+from ..quoting import show
 
 YES, NO, UNKNOWN = 0, 1, 2
 

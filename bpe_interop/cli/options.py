@@ -15,8 +15,9 @@ from click.shell_completion import CompletionItem
 
 from ..errors import SourceError, not_utf8
 from ..io.reader import read
-from ..model import FIELDS, show
+from ..model import FIELDS
 from ..presets import NORMALIZERS
+from ..quoting import show
 from ..sources import SourceOptions
 from ..statement import ENDS, Statement
 from ..ticks import PART_SECONDS

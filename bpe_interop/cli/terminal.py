@@ -16,7 +16,7 @@ from typing import TextIO
 import click
 
 from ..limits import MESSAGE_CHARACTERS
-from ..model import escaped
+from ..quoting import escaped
 
 _QUOTED = re.compile(r"""(?<!\w)b?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')(?!\w)""")
 """A quoted text; what stands in a word is an apostrophe."""

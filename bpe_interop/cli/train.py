@@ -18,7 +18,8 @@ from ..formats import check_name
 from ..gate import describe, refuse, renamed
 from ..io.names import spelled
 from ..io.target import Target, check_target, keep_apart
-from ..model import BPEModel, PairList, show
+from ..model import BPEModel, PairList
+from ..quoting import show
 from ..statement import Statement, as_stated
 from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from ..encode import Encoder
 from ..errors import BpeInteropError, DecodeError
-from ..model import show
+from ..quoting import show
 from .sides import ORDINARY, Mode
 
 Spans: TypeAlias = list[tuple[int, int]]

@@ -12,10 +12,11 @@ from typing import TypeAlias
 from ..arguments import names, one_of
 from ..engines.rows import engine_row
 from ..errors import SourceError, UnstatedError
-from ..model import BPEModel, show
+from ..model import BPEModel
 from ..presets import ways_to_say
 from ..proof.prove import ALL_STAGES, SCOPES, Proof, narrower, prove
 from ..proof.stage import Scope, Stage, counts
+from ..quoting import show
 from ..ticks import begin, untold
 from ..workers import LIMIT, Progress, Workers, pool_of
 from .corpus import ENDED_EARLY, Corpora, check_corpora, compare_corpora

@@ -30,9 +30,10 @@ from ..gate import refusal
 from ..gc_pause import paused
 from ..io.reader import TokenizerSource
 from ..loss import Loss
-from ..model import BPEModel, PairList, TemplateToken, Vocab, show
+from ..model import BPEModel, PairList, TemplateToken, Vocab
 from ..proof.prove import Proof, prove
 from ..proof.stage import Scope
+from ..quoting import show
 from ..ticks import begin
 from .report import Check, Report
 from .run import Sides, Tally, ask_both

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..diff import Difference
-from ..model import BATCHING, BPEModel, Json, show
+from ..model import BATCHING, BPEModel, Json
+from ..quoting import show
 
 COVERED = "roles of tokens, the chat template, truncation and padding, and what loaders read"
 """What is compared; pages and helps say it in these words. Truncation and padding are those of a

@@ -16,7 +16,6 @@ from ..engines import (
     from_address,
     from_directory,
     from_files,
-    own_version,
     reads,
     versions,
 )
@@ -33,6 +32,7 @@ from ..engines.transformers import (
     serving,
     tell_served,
 )
+from ..entry_points import own_version
 from ..errors import EngineError, SourceError, UnsupportedError
 from ..formats import Files, by_name
 from ..formats.huggingface.companions.auto_class import WORDS, explain

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..engines import versions
 from ..engines.rows import engine_row
-from ..model import show
 from ..proof.prove import about
 from ..proof.stage import Scope, Stage, counts
+from ..quoting import show
 from ..text.visible import LabelledLine, columns_of, fitted, folded, many, short_text, show_text
 from .alignment import as_rows
 from .corpus_report import CorpusReport, Counts, Source

@@ -15,10 +15,10 @@ from ..encode import Encoder
 from ..engines import (
     Engine,
     Special,
-    own_version,
 )
 from ..engines.library import OneByOne
 from ..engines.rows import engine_row
+from ..entry_points import own_version
 from ..errors import (
     BpeInteropError,
     DecodeError,

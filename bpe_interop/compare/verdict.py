@@ -14,9 +14,10 @@ from ..encode import Encoder
 from ..engines import NAMES, Engine, from_files, versions
 from ..engines.rows import assumed_of_texts, engine_row
 from ..errors import EncodeError, EngineError, EngineMissingError, UnstatedError
-from ..model import BATCHING, BPEModel, show
+from ..model import BATCHING, BPEModel
 from ..proof.prove import STAGES, Proof
 from ..proof.stage import Scope, Stage, changed_by, counts, is_stray
+from ..quoting import show
 from ..steps import BertText, Lowercase, Nmt, Precompiled, StripAccents, UnicodeForm
 from ..text.unicode import UNICODE_TABLES
 from .alignment import align

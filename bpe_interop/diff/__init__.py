@@ -9,7 +9,8 @@ from typing import Literal
 
 from ..errors import PatternError
 from ..merging.canonical import canonical, not_merged, whole_lookups
-from ..model import FIELDS, BPEModel, TemplatePart, TemplateText, checked_model, show
+from ..model import FIELDS, BPEModel, TemplatePart, TemplateText, checked_model
+from ..quoting import show
 from ..steps import JoinBytes, Pattern, PreTokenizerStep, Split, UnicodeForm
 from ..text.patterns import parse
 from ..theory.acting_steps import acting_splits

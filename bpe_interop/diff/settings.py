@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple, TypeVar
 
-from ..model import escaped, show
+from ..quoting import escaped, show
 from ..steps import Pattern
 
 T = TypeVar("T")

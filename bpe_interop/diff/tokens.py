@@ -14,7 +14,8 @@ from ..memo import Memo
 from ..merging.canonical import Canonical, canonical
 from ..merging.scores import order_of
 from ..merging.symbols import UserDefined, user_defined
-from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, PairList, show
+from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, PairList
+from ..quoting import show
 from ..steps import ByteChars, Metaspace, PrefixSpace
 from ..text.normalize import normalize
 from ..theory.added_tokens import overlap, same_in_one_pass

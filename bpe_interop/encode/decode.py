@@ -19,7 +19,8 @@ from ..entries import numbered
 from ..errors import DecodeError
 from ..kernel import is_aside
 from ..kernel.decoder import ByteDecoder, decoder_of
-from ..model import AddedToken, BPEModel, show
+from ..model import AddedToken, BPEModel
+from ..quoting import show
 from ..steps import (
     SPACE,
     ByteTokens,

@@ -12,7 +12,8 @@ from ..kernel.tables import as_dict, used_among
 from ..memo import Memo
 from ..merging.merger import Merger
 from ..merging.symbols import Symbols, merges_missing, symbols_of, textual
-from ..model import BPEModel, PairList, show
+from ..model import BPEModel, PairList
+from ..quoting import show
 
 Placed: TypeAlias = tuple[int, int, int]
 """A token's id, and the bytes (start, end) of the pretoken that it stands for."""

@@ -29,7 +29,6 @@ __all__ = [
     "from_directory",
     "from_files",
     "from_model",
-    "own_version",
     "reads",
     "registry",
     "served_model",
@@ -81,11 +80,6 @@ def versions() -> dict[str, str | None]:
         if found[name] is None and known.instead:
             found[name] = installed(known.instead)
     return found
-
-
-def own_version() -> str:
-    """This library's installed version; ``from source`` if it is not installed."""
-    return installed("bpe-interop") or "from source"
 
 
 def check_installed(name: str) -> None:

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from ..errors import BpeInteropError, EngineError, EngineMissingError, by_extra
 from ..formats import Files
-from ..model import show
+from ..quoting import show
 
 Special: TypeAlias = Literal["text", "parse"]
 

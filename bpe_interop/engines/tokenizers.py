@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import EngineError, PatternError, UnstatedError
 from ..formats import Files, by_name
-from ..model import AddedToken, BPEModel, PairList, show
+from ..model import AddedToken, BPEModel, PairList
+from ..quoting import show
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.bytechars import to_chars
 from ..text.patterns import as_run, asks_other_tables, emit, is_misread

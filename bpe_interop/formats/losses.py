@@ -29,11 +29,11 @@ from ..model import (
     PairList,
     SequenceTemplate,
     all_ids,
-    show,
 )
 from ..proof.decoder import decoded, decoding_stage
 from ..proof.prove import STAGES, stage_of
 from ..proof.stage import Stage, TwoModels, differing_in, short_strings
+from ..quoting import show
 from ..steps import JoinBytes, JoinPieces, Pattern, PreTokenizerStep, Split
 from ..text.decoders import joins_pieces
 from ..text.normalize import normalize

@@ -15,10 +15,10 @@ from ..errors import PatternError, SourceError
 from ..model import (
     BPEModel,
     RankTable,
-    show,
     without_numbering,
 )
 from ..openai_encodings import MODEL_TO_ENCODING
+from ..quoting import show
 from ..steps import Pattern, Split
 from ..tokenizer_config import CONFIG
 from .table import FAMILIES, NORMALIZERS, PRESETS, SUFFIX, OwnPreset, Preset

@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import chain, islice, product
 
 from ..diff.tokens import added_difference
-from ..model import AddedToken, BPEModel, show
+from ..model import AddedToken, BPEModel
+from ..quoting import show
 from ..text.decoders import joins_pieces
 from ..theory.added_tokens import (
     SoughtText,

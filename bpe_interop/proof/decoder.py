@@ -11,7 +11,8 @@ from ..encode import Encoder
 from ..encode.decode import Meaning, shared_ids
 from ..entries import compare_entries, numbered
 from ..errors import DecodeError
-from ..model import BPEModel, TemplateToken, show
+from ..model import BPEModel, TemplateToken
+from ..quoting import show
 from ..steps import (
     ByteTokens,
     DecoderStep,

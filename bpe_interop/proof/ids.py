@@ -11,7 +11,8 @@ from ..kernel.tables import as_dict
 from ..memo import Memo
 from ..merging.canonical import canonical, whole_lookups
 from ..merging.symbols import user_defined
-from ..model import BPEModel, show, text_of
+from ..model import BPEModel, text_of
+from ..quoting import show
 from ..theory.added_tokens import overlap
 from ..theory.equality import base_symbols
 from ..theory.pretokens import occurrence

@@ -10,7 +10,8 @@ from ..diff import difference
 from ..encode.pretoken import byte_ids
 from ..merging.canonical import canonical
 from ..merging.symbols import UserDefined, textual, user_defined
-from ..model import Affixes, BPEModel, show
+from ..model import Affixes, BPEModel
+from ..quoting import show
 from ..steps import ByteChars
 from ..theory.added_tokens import same_in_one_pass
 from ..theory.equality import Decision, base_symbols, decide, system_of

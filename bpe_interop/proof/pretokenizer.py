@@ -12,7 +12,7 @@ from itertools import chain, islice, product
 
 from ..diff import difference
 from ..merging.canonical import whole_lookups
-from ..model import show
+from ..quoting import show
 from ..text.charsets import NOTHING
 from ..text.patterns import asks_other_tables
 from ..text.split import split

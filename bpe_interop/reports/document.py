@@ -11,7 +11,8 @@ from ..compare import counts
 from ..compare.report import Example, Report, Verdict
 from ..compare.sentences import differences, engines, failed, remarks, summary, why_not_proved
 from ..compare.sides import Mismatch
-from ..engines import own_version, versions
+from ..engines import versions
+from ..entry_points import own_version
 
 KIND = "bpe-interop verification"
 SCHEMA = 1

@@ -28,8 +28,8 @@ from ..compare.sentences import (
     word,
 )
 from ..compare.sides import Mismatch
-from ..model import escaped, show
 from ..notebook import HEADLINES
+from ..quoting import escaped, show
 from ..text.visible import as_text
 from .document import VERDICTS
 from .visible import shortened

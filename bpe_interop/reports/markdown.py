@@ -23,8 +23,8 @@ from ..compare.sentences import (
     unmet,
     word,
 )
-from ..model import escaped, show
 from ..notebook import HEADLINES
+from ..quoting import escaped, show
 from ..text.visible import is_ambiguous, many
 from .visible import shortened
 

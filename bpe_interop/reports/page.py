@@ -27,8 +27,8 @@ from ..compare.sentences import (
     unmet,
     word,
 )
-from ..model import escaped, show
 from ..notebook import HEADLINES, SIGNS
+from ..quoting import escaped, show
 from ..text.visible import is_ambiguous
 from .document import installed
 from .visible import Fragment, parts, right_to_left, shortened, token_parts

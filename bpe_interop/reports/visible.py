@@ -96,7 +96,7 @@ def token_parts(shown: str) -> list[Fragment]:
     """A token in parts that can all be seen.
 
     Args:
-        shown: how :func:`bpe_interop.model.show` writes it, which is a literal of Python.
+        shown: how :func:`bpe_interop.quoting.show` writes it, which is a literal of Python.
     """
     content: str | bytes = ast.literal_eval(shown)
     return parts(content) if isinstance(content, str) else list(_byte_parts(content))

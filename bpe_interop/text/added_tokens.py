@@ -13,7 +13,8 @@ from collections.abc import Set as AbstractSet
 from typing import Literal, NamedTuple, TypeAlias, Union
 
 from ..errors import EncodeError
-from ..model import AddedToken, show
+from ..model import AddedToken
+from ..quoting import show
 from ..steps import NormalizerStep
 from .normalize import normalize
 from .unicode import WHITE_SPACE, char_class

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from ..errors import DecodeError
-from ..model import show
+from ..quoting import show
 from ..steps import (
     SPACE,
     ByteTokens,

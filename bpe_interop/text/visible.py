@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
-from ..model import escaped, show
+from ..quoting import escaped, show
 
 LABEL = 12
 """Columns that the label of a line takes."""

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from ..model import AddedToken, show
+from ..model import AddedToken
+from ..quoting import show
 from ..steps import Replace
 from ..text.borders import borders
 from ..text.unicode import WHITE_SPACE, char_class

@@ -8,7 +8,8 @@ from itertools import chain, pairwise
 
 from ..entries import numbered
 from ..memo import Memo
-from ..model import Affixes, BPEModel, Fallback, RankTable, Vocab, show
+from ..model import Affixes, BPEModel, Fallback, RankTable, Vocab
+from ..quoting import show
 from ..steps import ByteChars
 from .contexts import plain_contexts
 from .equality import System, decide, system_of

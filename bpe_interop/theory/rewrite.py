@@ -18,7 +18,8 @@ from ..memo import Memo
 from ..merging.canonical import canonical
 from ..merging.merger import Merger, Priority
 from ..merging.symbols import symbols_of, textual, user_defined
-from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable, show
+from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
+from ..quoting import show
 from ..steps import ByteChars
 from .contexts import plain_contexts
 from .equality import Decision, System, decide, system_of

@@ -18,7 +18,8 @@ from ..corpora import EVERYTHING, Document, Part, PartReader, Selection
 from ..engines.choice import FASTEST
 from ..errors import BpeInteropError, SourceError, TargetError
 from ..formats import Files
-from ..model import BPEModel, show
+from ..model import BPEModel
+from ..quoting import show
 from ..special import Allowed, Disallowed
 from ..strict_json import LATER
 from ..tokenizer import Tokenizer

@@ -28,7 +28,8 @@ from ..io.names import spelled
 from ..io.reader import TokenizerSource
 from ..io.target import check_target
 from ..io.writer import held_alone, replace_file, staged
-from ..model import BPEModel, show
+from ..model import BPEModel
+from ..quoting import show
 from ..tokenizer import Tokenizer
 from ..workers import (
     LIMIT,

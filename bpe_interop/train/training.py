@@ -16,10 +16,10 @@ from ..model import (
     PairList,
     SequenceTemplate,
     Vocab,
-    show,
 )
 from ..openai_encodings import meant
 from ..presets import PRESETS
+from ..quoting import show
 from ..steps import Dialect, JoinBytes, Pattern, PreTokenizerStep, Split
 from ..text.patterns import parse, translate
 from ..text.visible import many

@@ -12,7 +12,8 @@ from ..compare.sides import ORDINARY, PARSED
 from ..encode.explain import Explainer
 from ..engines import Special
 from ..errors import DecodeError, EncodeError, PatternError, SourceError, UnstatedError
-from ..model import BPEModel, show
+from ..model import BPEModel
+from ..quoting import show
 from ..reports.visible import Fragment, token_parts
 from ..text.normalize import repair
 from .chats import Chat, apply_template

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from unicodedata import east_asian_width
 
-from ..model import escaped
+from ..quoting import escaped
 from ..reports.page import templates
 from ..statistics import Statistics
 

@@ -19,7 +19,7 @@ from bpe_interop.compare import RunOptions
 from bpe_interop.errors import ArgumentError, TargetError, UnstatedError
 from bpe_interop.gate import describe
 from bpe_interop.loss import Loss
-from bpe_interop.model import show
+from bpe_interop.quoting import show
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 

@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("loss",),
     (
         *("memo", "entry_points", "errors", "exports", "gc_pause"),
-        *("limits", "notebook", "ticks"),
+        *("limits", "notebook", "quoting", "ticks"),
     ),
     ("kernel", "arguments", "optional"),
     ("entries",),
@@ -616,6 +616,13 @@ def test_converting_waits_for_nothing_that_others_need(tmp_path: Path) -> None:
         modules -= {"regex"}  # without the kernel, it cuts the texts that a proof runs
     assert not SLOW & modules
     assert not MUCH_LATER & modules
+
+
+def test_the_version_waits_for_no_model() -> None:
+    modules = imported_by(
+        "from bpe_interop.cli import cli; cli(['--version'], standalone_mode=False)"
+    )
+    assert not {"bpe_interop.model", "bpe_interop.formats", "bpe_interop.engines"} & modules
 
 
 def imported_by(script: str, *arguments: str) -> set[str]:

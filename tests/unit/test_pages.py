@@ -31,7 +31,7 @@ from bpe_interop.compare.corpus_report import CorpusReport, Counts
 from bpe_interop.compare.report import Example
 from bpe_interop.compare.sides import ORDINARY, Mismatch
 from bpe_interop.fingerprint import PARTS
-from bpe_interop.model import show
+from bpe_interop.quoting import show
 from bpe_interop.reports.markdown import code, plain, shown
 from bpe_interop.reports.page import AROUND, COLUMNS, rows
 from bpe_interop.reports.visible import parts, right_to_left, token_parts

@@ -21,7 +21,7 @@ from itertools import chain
 from typing import Any, BinaryIO, Final, NoReturn, TypeAlias, Union
 
 from ...errors import FormatError, UnsupportedError
-from ...model import show
+from ...quoting import show
 
 MAGIC: Final = b"GGUF"
 VERSIONS: Final = (1, 2, 3)

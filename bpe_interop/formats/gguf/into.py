@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, NoReturn
 
 from ...errors import FormatError, TargetError, UnsupportedError
-from ...model import BPEModel, show
+from ...model import BPEModel
+from ...quoting import show
 from .. import Files
 from .head import Head, Key, Typed, head_of, key_bytes, parse_head, read_head, typed_of
 from .keys import ARCHITECTURE, CHAT, SCORES, TOKENS, TYPES, Keys

@@ -22,8 +22,8 @@ from ...model import (
     RankTable,
     SequenceTemplate,
     Vocab,
-    show,
 )
+from ...quoting import show
 from ...steps import (
     ByteTokens,
     DecoderStep,

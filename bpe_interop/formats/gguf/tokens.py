@@ -16,7 +16,8 @@ from typing import Final
 
 from ...errors import UnsupportedError
 from ...merging.canonical import canonical
-from ...model import AddedToken, BPEModel, MergeRule, Vocab, show
+from ...model import AddedToken, BPEModel, MergeRule, Vocab
+from ...quoting import show
 from .keys import ARCHITECTURE, NAME, PRE, ROLES, TOKENS, TYPES, Keys
 from .overlaps import equally_long, in_order_of_length
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from ...kernel.tables import as_dict
 from ...merging.canonical import whole_lookups
-from ...model import CHATS, AddedToken, BPEModel, show
+from ...model import CHATS, AddedToken, BPEModel
+from ...quoting import show
 from ...text.decoders import verbatim_of
 from ...theory.pretokens import text_for
 from ...theory.rewrite import as_pairs, as_ranks

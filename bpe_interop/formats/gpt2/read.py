@@ -8,7 +8,8 @@ from typing import NoReturn
 
 from ...errors import FormatError, not_utf8
 from ...kernel.readers import read_pair
-from ...model import BPEModel, Fallback, Kind, Origin, PairList, Vocab, show
+from ...model import BPEModel, Fallback, Kind, Origin, PairList, Vocab
+from ...quoting import show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
 from ...text.bytechars import to_bytes

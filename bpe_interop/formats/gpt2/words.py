@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...model import show
+from ...quoting import show
 from ...steps import Pattern
 from ...text.spellings import GPT2
 from ...theory.utf8 import missing_bytes, text_with

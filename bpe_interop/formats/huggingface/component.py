@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...errors import PatternError
-from ...model import Json, show
+from ...model import Json
+from ...quoting import show
 from ...steps import Pattern, Prefixing, Replace
 from ...strict_json import Node
 from ...text.spellings import PREFERRED

@@ -17,8 +17,8 @@ from ...model import (
     Fallback,
     Json,
     PairList,
-    show,
 )
+from ...quoting import show
 from ...steps import ByteChars, NormalizerStep, PreTokenizerStep
 from ...strict_json import Node, parse
 from ...text.added_tokens import vanishing

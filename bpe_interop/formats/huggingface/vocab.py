@@ -24,8 +24,8 @@ from ...model import (
     Fallback,
     Kind,
     Vocab,
-    show,
 )
+from ...quoting import show
 from ...steps import PreTokenizerStep
 from ...strict_json import Node, parse
 from ...text.bytechars import all_to_bytes, all_to_chars, is_mapped, to_bytes, to_chars

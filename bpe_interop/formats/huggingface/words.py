@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...errors import PatternError
 from ...merging.canonical import canonical
-from ...model import NETWORK, AddedToken, BPEModel, show
+from ...model import NETWORK, AddedToken, BPEModel
+from ...quoting import show
 from ...steps import JoinPieces, SentencePieceText
 from ...text.bytechars import is_mapped
 from ...text.charsmap import is_identity

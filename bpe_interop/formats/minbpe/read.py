@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from ...errors import FormatError, not_utf8
-from ...model import MAX_ID, AddedToken, BPEModel, Origin, PairList, SequenceTemplate, Vocab, show
+from ...model import MAX_ID, AddedToken, BPEModel, Origin, PairList, SequenceTemplate, Vocab
+from ...quoting import show
 from ...steps import JoinBytes, Pattern, Split
 from ...text.patterns import has_other_tables
 from .. import Files

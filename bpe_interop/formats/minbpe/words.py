@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...loss import Loss
 from ...merging.canonical import canonical, whole_lookups
-from ...model import AddedToken, BPEModel, show
+from ...model import AddedToken, BPEModel
+from ...quoting import show
 from ..losses import Decided, Words, flag_witness, one_sentence
 from ..round_trip import RoundTrip
 from .read import BYTES

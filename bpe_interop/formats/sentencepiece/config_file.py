@@ -15,8 +15,8 @@ from ...model import (
     BPEModel,
     Json,
     SequenceTemplate,
-    show,
 )
+from ...quoting import show
 from ...strict_json import Node, parse
 from ...tokenizer_config import CONFIG
 from ..bos_eos import ends_of, template_of

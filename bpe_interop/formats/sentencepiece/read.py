@@ -21,8 +21,8 @@ from ...model import (
     Origin,
     RankTable,
     Vocab,
-    show,
 )
+from ...quoting import show
 from ...tokenizer_config import CONFIG
 from .message import (
     DEFAULT_PIECES,

@@ -7,7 +7,8 @@ from dataclasses import replace
 from ...errors import BpeInteropError
 from ...kernel.tables import as_dict
 from ...merging.canonical import whole_lookups
-from ...model import AddedToken, BPEModel, show
+from ...model import AddedToken, BPEModel
+from ...quoting import show
 from ...steps import JoinPieces
 from ...theory.rewrite import Obstruction, as_ranks, obstruction, ranks_of
 from ...witnesses import Probe, missing_character

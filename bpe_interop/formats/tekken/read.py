@@ -10,7 +10,8 @@ from typing import Final, NoReturn
 
 from ...errors import FormatError
 from ...limits import SPECIAL_TOKENS
-from ...model import AddedToken, BPEModel, Json, Origin, RankTable, Vocab, show, text_of
+from ...model import AddedToken, BPEModel, Json, Origin, RankTable, Vocab, text_of
+from ...quoting import show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
 from .. import Files

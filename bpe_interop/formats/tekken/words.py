@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...loss import Loss
-from ...model import BPEModel, show
+from ...model import BPEModel
+from ...quoting import show
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.utf8 import missing_bytes, text_with
 from ..losses import Decided, Words, merges_words, one_sentence

@@ -10,7 +10,8 @@ from typing import NoReturn
 from ...errors import FormatError
 from ...kernel.readers import read_ranks as read_in_kernel
 from ...kernel.tables import in_order
-from ...model import BPEModel, show
+from ...model import BPEModel
+from ...quoting import show
 
 MAX_RANK = 2**32 - 2
 """The largest rank: tiktoken marks "no merge" with 2**32 - 1 (``src/lib.rs``, ``Rank::MAX``)."""

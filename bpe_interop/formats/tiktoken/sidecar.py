@@ -37,8 +37,8 @@ from ...model import (
     TemplatePart,
     TemplateText,
     TemplateToken,
-    show,
 )
+from ...quoting import show
 from ...strict_json import Node, parse
 from ...text.spellings import is_a_name
 from ...theory.added_tokens import LEAVE_OUT, unlike_tiktoken

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from ...entries import numbered
 from ...loss import Loss
-from ...model import BPEModel, show
+from ...model import BPEModel
+from ...quoting import show
 from ...theory.added_tokens import normalized_matters, prefixed_text
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.utf8 import missing_bytes, text_with

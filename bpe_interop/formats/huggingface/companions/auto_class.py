@@ -10,7 +10,8 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ....model import AddedToken, Alphabet, SequenceTemplate, TemplatePart, TemplateToken, show
+from ....model import AddedToken, Alphabet, SequenceTemplate, TemplatePart, TemplateToken
+from ....quoting import show
 from ....steps import NormalizerStep, PreTokenizerStep
 from ....strict_json import Node
 from ....text.bytechars import CHAR_TO_BYTE

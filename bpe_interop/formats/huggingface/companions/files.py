@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from ....errors import FormatError
-from ....model import AddedToken, Json, show
+from ....model import AddedToken, Json
+from ....quoting import show
 from ....strict_json import Node, parse
 from ....tokenizer_config import CONFIG, DECODER, EXTRA, EXTRA_LIST, LOCKED, ROLES, travels
 from ....transformers_classes import TRANSFORMERS

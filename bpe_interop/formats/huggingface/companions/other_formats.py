@@ -24,9 +24,9 @@ from ....model import (
     BPEModel,
     SequenceTemplate,
     all_ids,
-    show,
     without_numbering,
 )
+from ....quoting import show
 from ....steps import JoinBytes, NormalizerStep, Prepend, SentencePieceText
 from ....strict_json import Node
 from ....text.bytechars import to_chars

@@ -22,8 +22,8 @@ from ....model import (
     Json,
     Origin,
     SequenceTemplate,
-    show,
 )
+from ....quoting import show
 from ....strict_json import Node
 from ....tokenizer_config import CONFIG, DECODER, EXTRA_NAMES, KEYS, ROLES
 from ....transformers_classes import CLASSES, DEFAULT, LOADED_ALIKE, LOWEST, MEASURED, TRANSFORMERS
