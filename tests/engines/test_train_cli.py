@@ -6,10 +6,8 @@ import gzip
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
-import textwrap
 from functools import partial
 from pathlib import Path
 
@@ -391,31 +389,3 @@ def test_what_is_there_is_not_replaced(run: Command, tmp_path: Path) -> None:
     assert (done.code, "already there" in done.err) == (2, True)
     assert run(*asked, "--force", stdin=b"abab").code == 0
     assert "merges.txt" not in contents(tmp_path / "out")
-
-
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_training_leaves_nothing(
-    tmp_path: Path, how: signal.Signals, code: int
-) -> None:
-    script = f"""
-        import sys, time, bpe_interop.cli
-        import bpe_interop.train
-        def learned(*given):
-            print("training", flush=True)
-            time.sleep(60)
-        sys.modules["bpe_interop.train"].learned = learned
-        sys.argv = ["bpe-interop", "train", {str(ENGLISH)!r}, "-o", "out", "--to", "hf"]
-        sys.argv += ["--vocab-size", "300"]
-        bpe_interop.cli.main()
-    """
-    with subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        assert process.stdout
-        assert process.stdout.readline() == b"training\n"
-        process.send_signal(how)
-        assert process.wait(30) == code
-    assert list(tmp_path.iterdir()) == []

@@ -6,11 +6,9 @@ import base64
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 from typing import Any
 
@@ -229,41 +227,6 @@ def test_an_error_that_nobody_foresaw_is_not_a_no() -> None:
     )
     assert done.returncode == 2
     assert b"ZeroDivisionError" in done.stderr
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_check_leaves_nothing(
-    tmp_path: Path, how: signal.Signals, code: int
-) -> None:
-    """The run is stopped in the middle of the check, before and after a target is there."""
-    script = f"""
-        import sys, time, bpe_interop.compare.conversion, bpe_interop.cli
-        def check(*arguments):
-            print("checking", flush=True)
-            time.sleep(60)
-        sys.modules["bpe_interop.compare.conversion"].check_written = check
-        sys.argv = ["bpe-interop", "convert", {str(RANKS)!r}, "out", "--to", "hf", "--force"]
-        bpe_interop.cli.main()
-    """
-    for before in ([], ["tokenizer.json"]):
-        for name in before:
-            (tmp_path / "out").mkdir()
-            (tmp_path / "out" / name).write_bytes(b"")
-        with subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(script)],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as process:
-            assert process.stdout
-            assert process.stdout.readline() == b"checking\n"
-            time.sleep(0.05)
-            process.send_signal(how)
-            assert process.wait(30) == code
-        assert [path.name for path in tmp_path.iterdir()] == (["out"] if before else [])
-        if before:
-            assert [path.name for path in (tmp_path / "out").iterdir()] == before
 
 
 # formats and inspect.

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -202,38 +196,6 @@ def test_a_target_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(TargetError), staged(tmp_path / "file" / "out", {"a": b""}):
         pass
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_run_leaves_the_target_wholly_old(
-    tmp_path: Path, how: signal.Signals
-) -> None:
-    target = tmp_path / "out"
-    with staged(target, {"vocab.json": b"old"}):
-        pass
-    script = f"""
-        import time
-        from pathlib import Path
-        from bpe_interop.io.writer import staged
-        with staged(Path({str(target)!r}), {{"vocab.json": b"new"}}, force=True):
-            print("staged", flush=True)
-            time.sleep(60)
-    """
-    run = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=dict(os.environ),
-    )
-    assert run.stdout is not None
-    assert run.stdout.readline() == b"staged\n"
-    run.send_signal(how)
-    deadline = time.monotonic() + 30
-    while run.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert run.poll() is not None
-    run.stdout.close()
-    assert (target / "vocab.json").read_bytes() == b"old"
 
 
 @pytest.mark.parametrize("name", ["special_tokens_map.json", "tokenizer.json"])
