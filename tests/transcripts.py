@@ -3,6 +3,7 @@
 ``tests/docs/transcripts/NAME.txt`` holds commands, each behind ``$`` and followed by its exit code
 (where it is not 0), stdout, and stderr behind ``!``. ``python tests/transcripts.py`` runs the
 commands that are there and writes down what they print now: the difference is to be reviewed.
+A command that fails must leave all files as they were.
 """
 
 from __future__ import annotations
@@ -32,9 +33,14 @@ _TOKENIZERS = {
     "shuffled": "shuffled-tiny/gpt2",
     "cl100k": "cl100k-tiny/huggingface",
     "pieces": "spm-tiny/sentencepiece",
+    "models/one": "gpt2-tiny/huggingface",
+    "models/two": "cl100k-tiny/huggingface",
 }
 _FILES = {
     "text.txt": b"hello hello hello",
+    "abab.txt": b"abab abab\n",
+    "empty.txt": b"",
+    "long.txt": b"a" * 100_001,
     "latin.txt": b"caf\xe9\n",
     "packed.txt.gz": gzip.compress(b"#version\na b\n", mtime=0),
     "unigram.json": json.dumps({"version": "1.0", "model": {"type": "Unigram"}}).encode(),
@@ -42,7 +48,14 @@ _FILES = {
     "conflict.lock": b"<<<<<<< HEAD",
     "half.lock": b'{"bpe_interop_lock": 1',
     "other.lock": b"{}",
+    "newer.lock": b'{"bpe_interop_lock": 99}',
     "README": b"words",
+    "rows.jsonl": b'{"id": 1, "body": "abab"}\n',
+    "twice.txt": b"a b\nc\na b\n",
+    "object.json": b"{}",
+    "number.json": b'[{"content": 1}]',
+    "twice.json": b'["a", "a"]',
+    "special.json": b'[{"content": "a", "special": true}]',
 }
 
 
@@ -85,7 +98,15 @@ def ended(line: str, call: Command) -> Outcome:
     words, _, file = line.partition(" < ")
     program, *arguments = shlex.split(words)
     assert program == "bpe-interop", line
-    return call(*arguments, stdin=Path(file).read_bytes() if file else b"")
+    before = tree()
+    done = call(*arguments, stdin=Path(file).read_bytes() if file else b"")
+    assert done.code == 0 or tree() == before, f"it failed, and left something: {line}"
+    return done
+
+
+def tree() -> dict[Path, bytes | None]:
+    """What is in the current folder."""
+    return {path: path.read_bytes() if path.is_file() else None for path in Path().rglob("*")}
 
 
 def shown(line: str, done: Outcome) -> str:

@@ -106,22 +106,6 @@ def test_examples_do_what_they_say(command: Command, folder: Path, line: str) ->
         assert Path(line.partition("-o ")[2].split()[0]).exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "meant"),
-    [
-        (["inspect", "my-tok", "--corpsu", "x"], "--corpus"),
-        (["decode", "my-tok", "--skip-special-token", "1"], "--skip-special-tokens"),
-    ],
-)
-def test_an_option_that_is_nearly_one_is_answered(
-    command: Command, folder: Path, words: list[str], meant: str
-) -> None:
-    done = command(*words)
-    assert done.code == 2
-    [line] = [line for line in done.err.splitlines() if line.startswith("error: ")]
-    assert meant in line
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "offered"),

@@ -204,13 +204,7 @@ def test_presets_of_a_rank_file_are_named_wherever_its_special_tokens_are_needed
             call()
 
 
-@pytest.mark.parametrize("options", [("--to", "word2vec"), ("--to", "hf", "--from", "word2vec")])
-def test_a_format_that_there_is_not_is_a_wrong_word(
-    command: Command, tmp_path: Path, options: tuple[str, ...]
-) -> None:
-    done = command("convert", RANKS, tmp_path / "x", *options)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.endswith("\n  see ERROR-argument\n")
+def test_a_format_that_there_is_not_is_a_wrong_word() -> None:
     with pytest.raises(ArgumentError, match="there is no format 'word2vec'"):
         bpe_interop.load(RANKS, format="word2vec")
 

@@ -478,43 +478,6 @@ def test_a_state_of_another_comparison(run: Command, tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_a_lock_file_from_a_newer_version(run: Command, tmp_path: Path) -> None:
-    newer = tmp_path / "tokenizer.lock"
-    newer.write_text('{"bpe_interop_lock": 99}', "utf-8")
-    code, out, err = run(newer, HUB)
-    assert (code, out) == (2, "")
-    assert "layout 99" in err
-    assert "update bpe-interop" in err
-
-
-@pytest.mark.parametrize(
-    ("settings", "what"),
-    [
-        (("--field", "text"), "--corpus"),
-        (("--state", "compared.state"), "--corpus"),
-        (("--sample", "1%"), "--corpus"),
-        (("--max-bytes", "0", "--corpus", "x"), "--max-bytes"),
-        (("--sample", "much", "--corpus", "x"), "is no sample"),
-        (("--sample", "1.5", "--corpus", "x"), "cannot be drawn"),
-        (("--errors", "ignore", "--corpus", "x"), "--errors"),
-        (("--processes", "-1", "--corpus", "x"), "--processes"),
-    ],
-    ids=str,
-)
-def test_bad_settings(
-    run: Command,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    settings: tuple[str, ...],
-    what: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run(RANKS, HUB, *settings)
-    assert (code, out) == (2, "")
-    assert what in err
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_stage_shows_one_text(run: Command) -> None:
     """The one whose ids differ, and no second one that the patterns cut otherwise."""
     a, b = (TINY / name / "huggingface" for name in ("cl100k-tiny", "o200k-tiny"))

@@ -588,39 +588,6 @@ def test_a_reserved_token_gets_a_name_and_keeps_its_id(command: Command, tmp_pat
     assert written.encode("a<|tool|>").ids[-1] == number
 
 
-def test_a_name_that_is_a_file_is_a_question(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("words.txt").write_text("a\n", "utf-8")
-    asked = command("extend", HUB, "out", "--special", "@words.txt")
-    assert asked.code == 2
-    assert "--specials words.txt" in asked.err
-    Path("words.txt").unlink()
-    assert command("extend", HUB, "out", "--special", "@words.txt", "--no-verify").code == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("t.txt", b"a b\nc\na b\n", 't.txt, line 3: the token "a b" is given twice'),
-        ("t.txt", b"\xff", "t.txt: not UTF-8: byte 0xFF"),
-        ("t.json", b"{}", "t.json: $: expected an array"),
-        ("t.json", b'[{"content": 1}]', "t.json: $[0].content: expected a string"),
-        ("t.json", b'["a", "a"]', 't.json: $[1]: the token "a" is given twice'),
-        ("t.json", b'[{"content": "a", "special": true}]', "these are to be not special"),
-    ],
-)
-def test_a_file_of_tokens_says_where_it_is_wrong(
-    command: Command, tmp_path: Path, name: str, content: bytes, said: str
-) -> None:
-    (tmp_path / name).write_bytes(content)
-    done = command("extend", HUB, tmp_path / "out", "--tokens", tmp_path / name)
-    assert done.code == 2
-    assert said in done.err
-    assert not (tmp_path / "out").exists()
-
-
 def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(FIXTURES.parent)
     page = (FIXTURES.parent / "docs" / "extending.md").read_text("utf-8")

@@ -39,26 +39,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_it_says_what_was_learned(run: Command) -> None:
-    given = ("--to", "hf", "--merges", "3", "--no-verify")
-    done = run("-", "-o", "out", *given, stdin=b"Hello Hello Hello")
-    assert done.code == 0
-    assert done.out == (
-        "wrote       out/tokenizer.json, tokenizer_config.json, special_tokens_map.json\n"
-        "learned     3 merges from 17 bytes: 259 ids, 0 of them special\n"
-        "tokens      8, 2.125 bytes per token\n"
-        'merged      "H" + "e" = "He" (256), counted 3 times\n'
-        'merged      "He" + "l" = "Hel" (257), counted 3 times\n'
-        'merged      "Hel" + "l" = "Hell" (258), counted 3 times\n'
-        "note        no pattern: texts were not cut into words, so that tokens go across spaces "
-        "and lines; a pattern cuts them, as gpt2, cl100k or o200k do\n"
-        "note        no token has the role eos, so a server knows none to stop at: --eos TOKEN "
-        "names it, --pad TOKEN the one for padding\n"
-        "not checked --no-verify was given\n"
-    )
-    assert done.err == ""
-
-
 def test_what_was_written_is_checked_and_proved(run: Command) -> None:
     """A preset's pattern is meant as minbpe means it, so that its file is the same tokenizer."""
     for form, engine in (("tiktoken", "tiktoken"), ("minbpe", "tokenizers")):
@@ -68,13 +48,6 @@ def test_what_was_written_is_checked_and_proved(run: Command) -> None:
         assert f"checked     target: same ids in {engine} " in done.out
         assert "verdict     PROVED equal to what was learned for every text" in done.out
         assert ("to load " in done.out) is (engine == "tiktoken")
-
-
-def test_a_format_of_characters_names_the_algorithm_that_learns_from_them(run: Command) -> None:
-    done = run(ENGLISH, "-o", "out", "--to", "spm", "--vocab-size", "300")
-    assert (done.code, done.out) == (1, "")
-    assert done.err.rstrip().endswith("--algorithm sentencepiece")
-    assert "(--pretoken-level of convert)" in done.err  # train has no such option
 
 
 def test_an_engine_that_is_missing_is_told_before_anything_is_learned(
@@ -149,60 +122,6 @@ def test_a_rank_file_for_tiktoken(run: Command, tmp_path: Path) -> None:
     assert len(encoding.encode_ordinary(ENGLISH.read_bytes().decode())) == said["tokens"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (
-            ("empty", "--to", "hf", "--vocab-size", 300),
-            2,
-            "error: empty: there is no text to learn",
-        ),
-        (
-            (*["empty"] * 5, "--to", "hf", "--merges", 2),
-            2,
-            "error: empty, empty, empty, 2 more: there is no text to learn from",
-        ),
-        (
-            ("empty", "--to", "hf", "--vocab-size", 300, "--algorithm", "huggingface"),
-            2,
-            "error: empty: there is no text to learn from",
-        ),
-        (
-            ("empty", "--to", "spm", "--vocab-size", 300, "--algorithm", "sentencepiece"),
-            2,
-            "error: empty: there is no text to learn from",
-        ),
-        (("bad", "--to", "hf", "--vocab-size", 300), 2, "bad: not UTF-8: byte 0xFF at offset 3"),
-        (("nothing", "--to", "hf", "--vocab-size", 300), 2, "nothing: No such file"),
-        (("folder", "--to", "hf", "--vocab-size", 300), 2, "folder: no files in this directory"),
-        (("text", "--to", "hf", "--vocab-size", 200), 2, "the 256 bytes are tokens"),
-        (("text", "--to", "hf", "--vocab-size", 9999), 2, "gives 5 merges (261 ids)"),
-        (("text", "--to", "hf"), 2, "--vocab-size N (vocab_size=N) or --merges N"),
-        (("text", "--to", "hf", "--merges", 2, "--special", ""), 2, "special token is empty"),
-        (("text", "--to", "hf", "--merges", 2, *["--special", "a"] * 2), 2, "given twice"),
-        (("text", "--to", "hf", "--merges", 2, "--option", "x"), 2, "not KEY=VALUE"),
-        (("text", "--to", "hf", "--merges", 2, "--pattern", "(("), 2, "error: "),
-        (("text", "--merges", 2), 2, "format is not given"),
-        (("text", "--to", "nope", "--merges", 2), 2, "nope"),
-        (("text", "--to", "gpt2", "--merges", 2), 1, "--drop pretokenizer"),
-    ],
-)
-def test_bad_input_ends_in_one_message_and_no_file(
-    run: Command, tmp_path: Path, arguments: tuple[object, ...], code: int, message: str
-) -> None:
-    (tmp_path / "empty").touch()
-    (tmp_path / "bad").write_bytes(b"abc\xff")
-    (tmp_path / "text").write_bytes(b"abab abab\n")
-    (tmp_path / "folder").mkdir()
-    before = contents(tmp_path)
-    done = run(*arguments, "-o", "out")
-    assert done.code == code
-    assert message in done.err
-    assert "Traceback" not in done.err
-    assert contents(tmp_path) == before
-    assert done.out == ""
-
-
 def jsonl(*texts: str, field: str = "text") -> bytes:
     return b"".join(json.dumps({"id": 1, field: text}).encode() + b"\n" for text in texts)
 
@@ -272,13 +191,10 @@ def test_of_a_data_set_files_with_texts_are_read(run: Command, corpora: Path) ->
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("b.jsonl", "no field 'text'; there are: 'id', 'body'"),
-        ("b.jsonl:nope", "no field 'nope'"),
         ("hf:datasets/org/nowhere", "hf download org/nowhere --repo-type dataset"),
         ("hf:datasets/org", "write hf:datasets/org/name"),
         ("hf:datasets/org/name/README.md", "there is: README.md"),
         ("hf:datasets/org/name/nothing", "there is: no file"),
-        ("none-*.txt", "no file matches"),
     ],
 )
 def test_what_cannot_be_read_is_not_learned_from(
@@ -365,20 +281,6 @@ def test_roles_of_what_is_learned(run: Command, tmp_path: Path, to: str) -> None
         config = json.loads((tmp_path / "out" / "tokenizer_config.json").read_text("utf-8"))
         named = [config[f"{role}_token"] for role in ("eos", "pad", "bos")]
         assert named == ["<end>", "<pad>", "<s>"]
-
-
-@pytest.mark.parametrize(
-    ("said", "message"),
-    [
-        (("--role", "eos"), "is not ROLE=TOKEN"),
-        (("--role", "eos=a", "--role", "eos=b"), "given twice"),
-        (("--role", "eos=a", "--eos", "b"), "name different tokens"),
-        (("--role", "end=a"), "no role"),
-    ],
-)
-def test_roles_that_make_no_sense(run: Command, said: tuple[str, ...], message: str) -> None:
-    done = run("-", "-o", "out", "--to", "hf", "--merges", 1, *said, stdin=b"abab")
-    assert (done.code, message in done.err) == (2, True), done.err
 
 
 def test_what_is_there_is_not_replaced(run: Command, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from bpe_interop.limits import PAGE_TOKENIZERS
 from bpe_interop.model import BPEModel, Fallback, PairList, Vocab
 from bpe_interop.sources import load_source
 from bpe_interop.view.live import BODY_LIMIT, LIVE_LIMIT, LivePage, how_merged, listen
-from bpe_interop.view.page import LIMIT, sheet, to_view
+from bpe_interop.view.page import sheet, to_view
 from bpe_interop.view.panels import Panel, Viewed, panels
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
@@ -530,27 +530,6 @@ def test_a_page_is_written(run: Command) -> None:
     assert Path("other.html").read_text("utf-8") == written
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [(b"a" * (LIMIT + 1), "a page shows at most"), (b"\xff", "not UTF-8"), (None, "No such file")],
-)
-def test_a_text_that_cannot_be_shown(run: Command, content: bytes | None, said: str) -> None:
-    Path("page.html").write_text("before")
-    if content is not None:
-        Path("text.txt").write_bytes(content)
-    code, out, err = run(TOKENIZERS / NAMES[0], "--text", "text.txt", "-o", "page.html")
-    assert (code, out) == (2, "")
-    assert err.startswith("error: text.txt: " if content != b"a" * (LIMIT + 1) else "error: ")
-    assert said in err
-    assert Path("page.html").read_text() == "before"
-
-
-def test_a_source_that_does_not_say_how_it_encodes_is_refused(run: Command) -> None:
-    code, out, err = run(TOKENIZERS / "gpt2-tiny" / "gpt2", "--serve", "--port", "0")
-    assert (code, out) == (2, "")
-    assert "--preset" in err
-
-
 def test_each_source_that_leaves_something_unsaid_has_its_own_preset(run: Command) -> None:
     lines = [f"{base64.b64encode(bytes([number])).decode()} {number}\n" for number in range(256)]
     for name, number in (("one", 300), ("two", 400)):
@@ -577,20 +556,6 @@ def test_each_source_that_leaves_something_unsaid_has_its_own_preset(run: Comman
     assert code == 2
     assert "3 presets are named" in err
     assert "special tokens unsaid are one.tiktoken, two.tiktoken\n" in err
-
-
-@pytest.mark.parametrize("arguments", [(), ("-o", "x.html", "--serve"), ("--serve", "--text", "x")])
-def test_a_page_or_a_server_is_asked_for(run: Command, arguments: tuple[str, ...]) -> None:
-    assert run(TOKENIZERS / NAMES[0], *arguments)[0] == 2
-
-
-@pytest.mark.parametrize("name", ["notes.md", "page.png", "page", "html", "page.html.bak"])
-def test_only_a_page_is_replaced_by_a_page(run: Command, name: str) -> None:
-    Path(name).write_text("before")
-    code, out, err = run("no such tokenizer", "-o", name)  # refused before anything is read
-    assert (code, out, Path(name).read_text()) == (2, "", "before")
-    assert f"{name}: a page is written, in HTML" in err
-    assert "end its name in .html or .htm" in err
 
 
 @pytest.mark.parametrize("name", ["a.htm", "A.HTML"])

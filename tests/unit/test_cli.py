@@ -107,21 +107,6 @@ def test_the_template_is_added_on_demand(run: Command) -> None:
     assert list(map(int, found.raw.split())) == engine.encode("hello").ids
 
 
-@pytest.mark.parametrize(
-    "word", ["-1", "1.5", "NaN", "0x1", "१", "1e3", "99999999999999999999999999"]
-)
-def test_what_is_no_id_is_refused(run: Command, word: str) -> None:
-    found = run("decode", RANKS, "64", word)
-    assert (found.code, found.raw) == (2, b"")
-    assert "is not an id" in found.err
-
-
-def test_an_id_without_a_token_is_refused(run: Command) -> None:
-    found = run("decode", RANKS, "64 800")
-    assert (found.code, found.raw) == (2, b"")
-    assert "800" in found.err
-
-
 def test_input_that_is_not_utf8_is_refused(run: Command) -> None:
     for command, options in (("encode", []), ("encode", ["--lines"]), ("decode", [])):
         found = run(command, RANKS, *options, stdin=b"12\n\xff")
@@ -405,70 +390,6 @@ def test_help_says_in_whole_sentences_what_commands_do(run: Command) -> None:
     said = run("--help").out.partition("Commands:\n")[2].splitlines()
     assert [line.split()[0] for line in said] == cli.list_commands(click.Context(cli))
     assert all(line.endswith(".") and not line.endswith("...") for line in said)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["nothing"], 'no command "nothing"'),
-        (["encode"], "Missing argument"),
-        (["encode", ""], "names no tokenizer"),
-        (["encode", "nowhere", "x"], "no such file"),
-        (["inspect", "hf:a/b/c"], "not the name of a repository"),
-        (["inspect", "tiktoken:nothing"], "knows no encoding"),
-        (["inspect", "tiktoken:gpt2", "--from", "hf"], "rank files only"),
-        (["inspect", RANKS, "--from", "word2vec"], "there is no format"),
-        (["inspect", RANKS, "--preset", "nothing"], "there is no preset"),
-        (["inspect", TOKENIZERS], "cl100k-tiny"),
-        (["convert", RANKS, "x"], "--to"),
-        (["convert", RANKS, "x", "--to", "hf", "--drop", "nothing"], "--drop"),
-        (
-            ["convert", RANKS, "x", "--to", "hf", "--drop", "added,normaliser"],
-            "\n  did you mean normalizer?",
-        ),
-        (["verify", RANKS, HUB, "--require", "prove"], "\n  did you mean proved?"),
-        (["verify", RANKS, HUB, "--engine-b", "tokenizer"], "\n  did you mean tokenizers?"),
-        (["train", "no", "-o", "x", "--algorithm", "huggingfce"], "\n  did you mean huggingface?"),
-        (["convert", RANKS, "x", "--to", "hf", "--plugin"], "with --plugin\n  it belongs to"),
-        (
-            ["convert", RANKS, "x", "--to", "tiktoken", "--names", "vocab"],
-            "tiktoken rank file cannot be written with --names vocab\n  it belongs to: GPT-2",
-        ),
-        (
-            ["convert", RANKS, "x", "--to", "tiktoken", "--name", "../evil"],
-            "'../evil' cannot name a tiktoken rank file",
-        ),
-        (["convert", RANKS, "x.tiktoken", "--name", "my tok/v1"], "'my tok/v1' cannot name"),
-        (
-            ["convert", RANKS, "x", "--to", "minbpe", "--name", "my tok"],
-            "use letters, digits and . _ - in --name",
-        ),
-        (["train", "no", "-o", "x", "--to", "tiktoken", "--name", "-a"], "'-a' cannot name"),
-        (["convert", RANKS, "x.tiktoken", "--to", "hf"], "name a directory"),
-        (["convert", RANKS, "x.tiktoken", "--plugin"], "name a directory"),
-        (["verify", RANKS, HUB, "--engine-a", "word2vec"], "--engine-a"),
-        (["verify", RANKS, HUB, "--engine-a", "tokenizers"], "does not run"),
-        (["verify", RANKS, HUB, "--engine-b", "sentencepiece"], "does not run"),
-        (["verify", RANKS, HUB / "tokenizer.json", "--engine-b", "transformers"], "directory"),
-        (["verify", RANKS, HUB, "--corpus", "nowhere"], "nowhere"),
-        (["verify", TINY / "gpt2", TINY / "huggingface"], "--preset-a"),
-        (["verify", TINY / "huggingface", TINY / "gpt2"], "--preset-b"),
-    ],
-    ids=str,
-)
-def test_bad_usage_is_one_clear_error(
-    run: Command,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[object],
-    said: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    found = run(*arguments)
-    assert (found.code, found.raw) == (2, b"")
-    assert said in found.err
-    assert "Traceback" not in found.err
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
