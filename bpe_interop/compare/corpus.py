@@ -770,6 +770,10 @@ def _failed(document: Document, side: str, failure: Failure) -> FailedDocument:
     return FailedDocument(_source(document, 0), side, failure.how, failure.what, text)
 
 
+_AROUND = 30
+"""So many characters are shown on each side of the place where ids begin to differ."""
+
+
 def _source(document: Document, common: int) -> Source:
     """Where something was found: in plain text the line itself, else the record."""
     text, place = document.text, document.place
@@ -781,4 +785,6 @@ def _source(document: Document, common: int) -> Source:
         size=len(text),
         plain=is_plain(text),
         digest=digest_of(text),
+        before=text[max(0, common - _AROUND) : common],
+        after=text[common : common + _AROUND],
     )

@@ -79,7 +79,8 @@ class Source:
     """The document in which something was found, and the line and byte where it lies.
 
     ``size`` is its length in characters, ``plain`` whether it is printable ASCII, ``digest`` the
-    start of the sha256 of its UTF-8.
+    start of the sha256 of its UTF-8. ``before`` and ``after`` are what stands there, up to
+    30 characters on each side of the place where the ids begin to differ.
     """
 
     file: str
@@ -88,6 +89,8 @@ class Source:
     size: int
     plain: bool
     digest: str
+    before: str = ""
+    after: str = ""
 
     def holds(self, text: str) -> bool:
         """Whether a text is the document itself, and not what is left of it."""

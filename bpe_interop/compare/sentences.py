@@ -70,7 +70,11 @@ def found_in(example: Example) -> str:
     if source is None:
         return ""
     made = "" if source.holds(example.mismatch.text) else f"; {MADE}"
-    return f"found in {source.file} at line {source.line:,}, byte {source.offset:,}{made}"
+    where = f"found in {source.file} at line {source.line:,}, byte {source.offset:,}"
+    if made and source.after:
+        # The bar is where the ids begin to differ.
+        where += f": {show(source.before) if source.before else ''} | {show(source.after)}"
+    return f"{where}{made}"
 
 
 MADE = "the text was made from what stands there, with fewer and other characters"
@@ -454,6 +458,8 @@ def _counted(counted: Counts) -> str:
         f"{many(counted.documents, 'document')} ({many(counted.bytes, 'byte')})",
         many(counted.differing, "differs", "differ"),
     ]
+    if counted.tokens_a != counted.tokens_b and not (counted.failed_a or counted.failed_b):
+        parts.append(f"{counted.tokens_a:,} and {counted.tokens_b:,} tokens")
     for number, what in (
         (counted.failed_a, "failed in a"),
         (counted.failed_b, "failed in b"),

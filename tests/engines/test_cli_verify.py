@@ -28,7 +28,7 @@ from bpe_interop.compare.sentences import corpus_lines, summary
 from bpe_interop.compare.sides import Side
 from bpe_interop.engines import from_files
 from bpe_interop.errors import EngineError
-from bpe_interop.model import BPEModel
+from bpe_interop.model import BPEModel, show
 from bpe_interop.proof.prove import Proof
 from bpe_interop.reports import to_markdown
 from bpe_interop.text.visible import show_text
@@ -90,7 +90,10 @@ def test_a_difference_is_shown_with_both_sides_beside_each_other(
     assert [str(n) for n in ids_of(NFC, text)] == [w for w in shown if w.isdecimal()][:1]
     place = f"{corpus} at line 3, byte 13"
     made = "the text was made from what stands there, with fewer and other characters"
-    assert said(out, "found in") == [f"{place}; {made}"]
+    passage = [show("fine\nfine\nabc"), show(" e\u0301 def\nfine\nfine\nfine\nfine\nfi")]
+    assert said(out, "found in") == [f"{place}: {' | '.join(passage)}; {made}"]
+    counts = [len(ids_of(side, corpus.read_text("utf-8"))) for side in (NFC, plain)]
+    assert f"{counts[0]:,} and {counts[1]:,} tokens" in said(out, "corpus")[0]
     assert said(out, "texts") == ["0 of 3 awkward texts differ and 1 of 3 documents differs"]
     assert said(out, "corpus")[0].endswith("documents (45,022 bytes), 1 differs")
 
