@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import index
 from typing import TYPE_CHECKING, Literal, overload
@@ -262,8 +262,7 @@ class Vocabulary:
             DecodeError: an id is not in the model (also KeyError).
             UnicodeDecodeError: ``errors="strict"``, and the bytes are not UTF-8.
         """
-        ids = self._numbers(tokens)
-        return self._encoder.decode(ids, skip_special=skip_special_tokens, errors=errors)
+        return self._decode(self._numbers(tokens), skip_special_tokens, errors)
 
     def decode_stream(
         self,
@@ -382,12 +381,16 @@ class Vocabulary:
             refuse(model, by_name("tiktoken"))
         return dict(as_dict(written_tokens(model)))
 
+    @cached_property
+    def _decode(self) -> Callable[[Sequence[int], bool, str], str]:
+        return self._encoder.decoding
+
     def _numbers(self, tokens: Sequence[int]) -> Sequence[int]:
         """Ids checked as tiktoken does: numpy's integers too, but no float and no text."""
-        if isinstance(tokens, (bytes, bytearray)):
+        if isinstance(tokens, (bytes, bytearray, str)):
+            if isinstance(tokens, str):
+                raise TypeError("ids are int, not str")
             tokens = list(tokens)
-        if isinstance(tokens, str):
-            raise TypeError("ids are int, not str")
         try:
             return array("I", tokens)
         except OverflowError:

@@ -279,8 +279,13 @@ class Encoder:
             DecodeError: an id is not in the model.
             UnstatedError: the model leaves the decoder unsaid.
         """
+        return self.decoding(ids, skip_special, errors)
+
+    @cached_property
+    def decoding(self) -> Callable[[Sequence[int], bool, str], str]:
+        """What :meth:`decode` calls with its arguments; raises the same where it is asked for."""
         self._stated(self.model.decoder, "decoder")
-        return self._decoder.text(ids, skip_special=skip_special, errors=errors)
+        return self._decoder.text
 
     def decode_stream(
         self, *, skip_special: bool = False, errors: Malformed = "replace"

@@ -147,7 +147,7 @@ def joiner_of_tokens(
     return None if joined is None else TextJoiner(joined, after=steps[place:])
 
 
-_MANY = 32
+_MANY = 24
 """Ids from which the kernel pays: to call it costs as much as to look up a few."""
 
 _BYTE_TOKEN = re.compile(r"<0x[0-9A-Fa-f]{2}>")
@@ -162,7 +162,6 @@ class Decoder:
     def text(
         self,
         ids: Sequence[int],
-        *,
         skip_special: bool,
         errors: str,
     ) -> str:
@@ -174,6 +173,11 @@ class Decoder:
         if skip_special:
             ids = [number for number in ids if number not in self._special]
         if self._joins_bytes:
+            if len(ids) < _MANY:
+                try:
+                    return b"".join(map(self._decoded.__getitem__, ids)).decode("utf-8", errors)
+                except KeyError:
+                    pass  # which id it is, is told below
             return str(self._joined(ids, "text"), "utf-8", errors)
         verbatim, steps = self._steps
         if verbatim and not verbatim.keys().isdisjoint(ids):

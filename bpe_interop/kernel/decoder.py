@@ -5,28 +5,51 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 
-from .library import KernelObject, address, answer, library, made
+from .library import KernelObject, Library, OwnedNumber, address, answer, library, made
 from .tables import MOST
 
 _AHEAD = 16
 """Bytes behind the last one that the kernel writes something into."""
 
+_FEW = 512
+_ROOM = 1 << 13
+"""So many ids are first joined in a room of so many bytes, without a call that asks for the size.
+Where a token is long, they do not fit."""
+
 
 class ByteDecoder(KernelObject):
     """What each id stands for. Threads may share it."""
 
-    def join(self, ids: Sequence[int]) -> memoryview | None:
+    __slots__ = ("_join", "_rooms")
+
+    def __init__(self, library: Library, made: OwnedNumber) -> None:
+        super().__init__(library, made)
+        self._join = library.decoder_join
+        self._rooms: list[tuple[memoryview, int]] = []
+
+    def join(self, ids: Sequence[int]) -> bytes | memoryview | None:
         """The bytes of ids, joined; None where the kernel cannot tell: one of them has no token."""
         try:
             numbers = _own(ids)
         except (OverflowError, TypeError):
             return None
-        start, count = address(numbers), len(numbers)
+        start, count = numbers.buffer_info()
+        if count <= _FEW:
+            try:
+                room = self._rooms.pop()  # no other thread has it now
+            except IndexError:
+                held = bytearray(_ROOM)
+                room = memoryview(held), address(held)
+            done = self._join(self.number, start, count, room[1], _ROOM)
+            few = room[0][:done].tobytes() if done >= 0 else None
+            self._rooms.append(room)
+            if few is not None:
+                return few
         size = answer(self.library.decoder_size(self.number, start, count))
         if size is None:
             return None
         out = bytearray(size + _AHEAD)
-        done = self.library.decoder_join(self.number, start, count, address(out), len(out))
+        done = self._join(self.number, start, count, address(out), len(out))
         return None if answer(done) is None else memoryview(out)[:size]
 
 

@@ -26,6 +26,7 @@ from bpe_interop.engines import from_model
 from bpe_interop.errors import DecodeError, DisallowedSpecialError, EncodeError, PatternError
 from bpe_interop.formats import by_name
 from bpe_interop.kernel import library, running, set_aside
+from bpe_interop.kernel.decoder import decoder_of
 from bpe_interop.kernel.encoder import COUNT, SharedIntegers, TextEncoder
 from bpe_interop.kernel.splitter import SplitTable, splitter_of
 from bpe_interop.model import (
@@ -725,3 +726,36 @@ def test_lists_share_integers_where_numpy_is_loaded(monkeypatch: pytest.MonkeyPa
     monkeypatch.delitem(sys.modules, "numpy")
     assert not any(map(is_, integers.as_list(ids)[:9], given[9]))
     assert "numpy" not in sys.modules
+
+
+@needs_library
+def test_ids_are_joined_whatever_their_number_and_their_sizes() -> None:
+    contents = {number: bytes([65 + number]) * size for number, size in enumerate((0, 1, 15, 900))}
+    joined = decoder_of(contents)
+    assert joined is not None
+    rng = random.Random(0)
+    asked = [
+        rng.choices(range(4), k=rng.choice((0, 1, 8, 9, 10, 511, 512, 513))) for _ in range(200)
+    ]
+    given = [joined.join(ids) for ids in asked]  # none is written over by those that come later
+    for ids, answer in zip(asked, given, strict=True):
+        assert answer == b"".join(map(contents.__getitem__, ids))
+    assert joined.join([3, 4]) is None
+
+
+@needs_library
+def test_threads_share_a_decoder() -> None:
+    encoder, wrong = Encoder(small(decoder=(JoinBytes(),))), []
+    lists = [[97 + place % 20] * (24 + place) for place in range(60)]
+
+    def work(seed: int) -> None:
+        for place in random.Random(seed).choices(range(len(lists)), k=3000):
+            if encoder.decode(lists[place]) != "".join(map(chr, lists[place])):
+                wrong.append(place)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
