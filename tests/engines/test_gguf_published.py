@@ -17,7 +17,7 @@ from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.formats import by_name
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.write import dump
-from trust.gguf_files import vectors
+from trust.gguf import vectors
 
 MAIN = ("tokenizer.json", ".model")
 
