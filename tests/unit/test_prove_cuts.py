@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import tokenizers
-from random_affixes import document
 
 from bpe_interop.diff import diff
 from bpe_interop.fingerprint import fingerprint
@@ -17,6 +16,7 @@ from bpe_interop.model import BPEModel
 from bpe_interop.proof.pretokenizer import _strings_cut_differently
 from bpe_interop.proof.prove import prove
 from bpe_interop.steps import Behavior, Pattern, Split
+from bpe_interop.testing.json_documents import document_of, model_of
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.text.patterns import translate
 from bpe_interop.text.spellings import CL100K, CL100K_TRAILING
@@ -75,7 +75,7 @@ def sides(
             "type": "Sequence",
             "pretokenizers": [cut(source, behavior, invert=invert), *later],
         }
-        data = json.dumps(document(model, pre_tokenizer=steps)).encode()
+        data = json.dumps(document_of(model_of(**model), pre_tokenizer=steps)).encode()
         loaded = FORMAT.load({"tokenizer.json": data})
         found.append((loaded, tokenizers.Tokenizer.from_buffer(data)))
     return found
@@ -182,7 +182,7 @@ def test_cuts_beside_matches_that_are_joined_to_others(behavior: str, token: str
     found = []
     for source in ("!", "[!.]"):
         steps = {"type": "Sequence", "pretokenizers": [cut(source, behavior), BYTE_LEVEL]}
-        data = json.dumps(document(model, pre_tokenizer=steps)).encode()
+        data = json.dumps(document_of(model_of(**model), pre_tokenizer=steps)).encode()
         loaded = FORMAT.load({"tokenizer.json": data})
         found.append((loaded, tokenizers.Tokenizer.from_buffer(data)))
     (one, first), (two, second) = found

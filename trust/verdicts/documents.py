@@ -64,7 +64,7 @@ LETTERS = (
 
 def random_document(rng: Random) -> Source:
     """A document: of anything, or of what meets in one place."""
-    makers = (_of_anything, _of_anything, _of_spellings, _of_added_tokens, _of_affixes, _of_hiding)
+    makers = (_of_anything, _of_anything, _of_spellings, _of_added_tokens, of_affixes, _of_hiding)
     return rng.choice(makers)(rng)
 
 
@@ -149,7 +149,7 @@ def _of_hiding(rng: Random) -> Source:
     return Source("huggingface", document, letters, ("added token less", "flag of an added token"))
 
 
-def _of_affixes(rng: Random) -> Source:
+def of_affixes(rng: Random) -> Source:
     """A prefix, a suffix, or both, that letters may be; nothing else in the way."""
     letters = rng.choice(["ab", "ab", "abc", "a "])
     marks = ("##", "b", "a", "</w>", "aa")
