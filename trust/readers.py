@@ -3,9 +3,9 @@
 Each input is one of the repository's small tokenizers, or of the files beside them, or a random
 tokenizer of :mod:`.verdicts`, with one change or a few. JSON is changed in its tree (values, keys,
 order, depth), rank files, merges and records in their lines, a ``.model`` in its fields, and every
-file in its bytes. The reader of its format then reads it; where it does, our encoder encodes a
-text. Of every few inputs, the command ``convert`` runs on a folder with the files as well, and must
-leave nothing where it fails.
+file in its bytes. The reader of its format then reads it; where it does, it is written and read
+again with the same ids, and our encoder encodes a text. Of every few inputs, the command
+``convert`` runs on a folder with the files as well, and must leave nothing where it fails.
 """
 
 from __future__ import annotations
@@ -330,10 +330,14 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _reader(row: Format) -> Callable[[Files], None]:
-    """Reads files of a format, and encodes a text."""
+    """Reads files of a format, writes and reads them again, and encodes a text."""
 
     def read(files: Files) -> None:
-        Encoder(fill(row.load(files), None)).encode(_TEXT)
+        model = row.load(files)
+        again = row.load(row.dump(model))
+        if again.vocab.ids != model.vocab.ids:
+            raise AssertionError("it was written with other ids")
+        Encoder(fill(model, None)).encode(_TEXT)
 
     return read
 

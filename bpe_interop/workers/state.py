@@ -147,11 +147,11 @@ class State(Generic[R]):
         now = {name.encode("utf-8"): value.encode("utf-8") for name, value in told.items()}
         if begun == now or fresh:
             return begun == now
-        other = [name for name in sorted({*begun, *now}) if begun.get(name) != now.get(name)]
+        other = {name for name in begun.keys() | now if begun.get(name) != now.get(name)}
         what = "for other tokenizers, versions or settings"
         if b"files" in other:
             what = "on another corpus, or the files have changed"
-        elif other == [b"parts"]:
+        elif other == {b"parts"}:
             what = "with parts of another size"
         raise SourceError(f"it was begun {what}", where=str(self._path), fix=_ANOTHER)
 
@@ -205,7 +205,8 @@ class State(Generic[R]):
                 where=str(self._path),
                 fix="choose a folder where you may write, with enough free space",
             ) from None
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            # Python reads SQLite's messages as UTF-8, and they quote a damaged schema.
             raise self._foreign(f"this is no state of bpe-interop: {error}") from None
 
     def _foreign(self, what: str) -> FormatError:

@@ -6,7 +6,6 @@ import io
 import json
 import math
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -611,45 +610,6 @@ def test_every_truncation_is_a_model_or_an_error() -> None:
             processor(data[:end] or b"\n")
         except RuntimeError:
             assert said
-
-
-@pytest.mark.long
-@every_model
-def test_truncated_files(path: Path) -> None:
-    data = path.read_bytes()
-    for part in range(101):
-        complaint(data[: len(data) * part // 101])
-
-
-@settings(max_examples=150)
-@given(st.randoms(use_true_random=False), st.sampled_from(MODELS), st.integers(1, 8))
-def test_damaged_files(rng: random.Random, path: Path, times: int) -> None:
-    data = bytearray(path.read_bytes())
-    for _ in range(times):
-        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-    complaint(bytes(data))
-
-
-@settings(max_examples=150)
-@given(st.randoms(use_true_random=False))
-def test_wrong_types(rng: random.Random) -> None:
-    """Fields exchanged for others, in the file and in its parts."""
-    values: list[int | float | bytes] = [0, 1, -1, 2**63, 1.5, math.nan, b"", b"\xff", b"ab"]
-
-    def damaged(fields: list[tuple[int, int | float | bytes]]) -> bytes:
-        place = rng.randrange(len(fields))
-        number, value = fields[place]
-        if isinstance(value, bytes) and rng.random() < 0.5:
-            try:
-                fields[place] = number, damaged(read(value))
-                return write(fields)
-            except (ValueError, IndexError):
-                pass
-        fields[place] = rng.choice([number, rng.randrange(1, 60)]), rng.choice(values)
-        return write(fields)
-
-    data = small(Piece("aa", -9, UNUSED), Piece("<t>", 0, USER_DEFINED))
-    complaint(damaged(read(with_field(data, TRAINER, UNK_SURFACE, b"?"))))
 
 
 @settings(max_examples=100)
