@@ -555,8 +555,11 @@ class Tokenizer(Vocabulary):
     # What these are made of.
 
     def _rule(self, allowed: Allowed, disallowed: Disallowed) -> SpecialRule:
-        if allowed is NONE and disallowed is ALL:  # what a caller says who says nothing
-            return self._usual_rule
+        if allowed is NONE:  # what a caller says who says nothing, or only that none is refused
+            if disallowed is ALL:
+                return self._usual_rule
+            if not disallowed:
+                return ORDINARY
         return special_rule(allowed, disallowed, lambda: self._special_texts)
 
     @cached_property

@@ -28,11 +28,9 @@ _ROOM, _HELD = 4096, -3
 _SHARE = 1 << 16
 """Bytes of a batch from which a further thread pays."""
 
-_BATCH = 1 << 26
-"""The most characters of several texts that go into one call."""
-
-_AHEAD = 1 << 20
-"""Characters of texts that are encoded while lists are made of the ids of those before."""
+_BATCH = 1 << 18
+"""The characters of several texts that go into one call, for each thread. What a call of this size
+needs is memory that the one before has left; larger pieces come from the system each time."""
 
 _FAILED = 1 << 63
 """The mark of a text of a batch that is left to Python."""
@@ -131,7 +129,7 @@ class TextEncoder(KernelObject):
     def encode_each(self, texts: Sequence[str], threads: int) -> list[array[int] | None]:
         """The ids of each text, in so many threads at most."""
         made: list[array[int] | None] = []
-        for batch in _batches(texts, _BATCH):
+        for batch in _batches(texts, threads):
             ids = self._each(batch, threads)
             made += [None] * len(batch) if ids is None else ids
         return made
@@ -140,14 +138,14 @@ class TextEncoder(KernelObject):
         """The same as lists. With several threads, those of some texts are made while the next
         texts are encoded.
         """
-        if threads < 2 or sum(map(len, texts)) <= _AHEAD:
+        if threads < 2 or sum(map(len, texts)) <= _BATCH:
             return [*map(_listed, self.encode_each(texts, threads))]
         from concurrent.futures import ThreadPoolExecutor  # takes long to import
 
         rows: list[list[int] | None] = []
         with ThreadPoolExecutor(1) as ahead:
             running: deque[Future[list[array[int] | None]]] = deque()
-            for batch in _batches(texts, _AHEAD):
+            for batch in _batches(texts, threads):
                 running.append(ahead.submit(self.encode_each, batch, threads))
                 if len(running) > 1:
                     rows += map(_listed, running.popleft().result())
@@ -159,18 +157,19 @@ class TextEncoder(KernelObject):
         self, texts: Sequence[str], threads: int
     ) -> tuple[array[int], array[int]] | None:
         """The ids of all texts one after the other, and where those of each end; no text has its
-        own array. None where one is left to Python, has surrogates or is none, or they are too
-        many for one call.
+        own array. None where one is left to Python, has surrogates or is none.
         """
+        ids, ends = array("I"), array("Q")
         try:
-            if sum(map(len, texts)) > _BATCH:
-                return None
-            joined = self._joined(texts, threads)
+            for batch in _batches(texts, threads):
+                part = self._joined(batch, threads)
+                if part is None or max(part[1]) & _FAILED:
+                    return None
+                ends.extend(map(len(ids).__add__, part[1]))
+                ids.extend(part[0])
         except (UnicodeEncodeError, TypeError):
             return None
-        if joined is None or (joined[1] and max(joined[1]) & _FAILED):
-            return None
-        return joined
+        return ids, ends
 
     def _each(self, texts: Sequence[str], threads: int) -> list[array[int] | None] | None:
         joined = self._joined(texts, threads)
@@ -198,8 +197,9 @@ def _listed(ids: array[int] | None) -> list[int] | None:
     return None if ids is None else SHARED.as_list(ids)
 
 
-def _batches(texts: Sequence[str], most: int) -> Iterator[Sequence[str]]:
-    """Texts of so many characters that go into one call; one that is too long goes alone."""
+def _batches(texts: Sequence[str], threads: int) -> Iterator[Sequence[str]]:
+    """The texts that go into each call of so many threads; one that is too long goes alone."""
+    most = _BATCH * max(1, min(threads, os.cpu_count() or 1))
     first = size = 0
     for place, text in enumerate(texts):
         if size + len(text) > most and place > first:

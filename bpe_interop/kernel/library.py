@@ -400,7 +400,7 @@ class NumberSlots:
 
 def numbers(count: int) -> array[int]:
     """Room for numbers of 32 bits."""
-    return array("I", bytes(4 * count))
+    return array("I", (0,)) * count
 
 
 def address(values: array[int] | array[float] | bytearray) -> int:

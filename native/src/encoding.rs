@@ -21,7 +21,7 @@ const MOST_WORDS: usize = 1 << 18;
 const SLOTS: usize = MOST_WORDS * 2;
 const MOST_BYTES: usize = 1 << 24;
 /// Places for short pretokens that were met lately; a power of two.
-const LATELY: usize = 1 << 15;
+const LATELY: usize = 1 << 16;
 /// How many pretokens are looked up side by side, so that the processor waits for many places of
 /// memory at a time.
 const GROUP: usize = 64;
@@ -37,12 +37,20 @@ pub const FAILED: u64 = 1 << 63;
 /// Ids of some texts, and where those of each end.
 type Part = (Vec<u32>, Vec<u64>);
 
-/// A short pretoken with its size, and its ids. Where the key is 0 there is none.
+/// A short pretoken with its size, its ids, and behind the room for these how many there are.
+/// Where the key is 0 there is none.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 struct Recent {
     key: u128,
-    ids: [u32; FEW],
-    count: u32,
+    made: [u32; FEW + 1],
+}
+
+impl Recent {
+    #[inline(always)]
+    fn ids(&self) -> &[u32] {
+        &self.made[..self.made[FEW] as usize]
+    }
 }
 
 /// What one thread remembers, and its room for work.
@@ -53,7 +61,7 @@ struct Memory {
 
 /// Pretokens and their ids.
 pub struct Known {
-    lately: Vec<Recent>,
+    lately: Box<[Recent; LATELY]>,
     slots: Vec<u64>,
     bytes: Vec<u8>,
     ids: Vec<u32>,
@@ -66,11 +74,13 @@ impl Known {
     pub fn new() -> Self {
         let nothing = Recent {
             key: 0,
-            ids: [0; FEW],
-            count: 0,
+            made: [0; FEW + 1],
+        };
+        let Ok(lately) = vec![nothing; LATELY].into_boxed_slice().try_into() else {
+            unreachable!("a box of so many has so many");
         };
         Known {
-            lately: vec![nothing; LATELY],
+            lately,
             slots: vec![0; SLOTS],
             bytes: vec![],
             ids: vec![],
@@ -83,17 +93,17 @@ impl Known {
     #[inline(always)]
     pub fn lately(&self, key: u128, at: usize) -> Option<&[u32]> {
         let recent = &self.lately[at];
-        (key != 0 && recent.key == key).then(|| &recent.ids[..recent.count as usize])
+        (key != 0 && recent.key == key).then(|| recent.ids())
     }
 
     /// Keeps the ids of a short word, if they are few.
     #[inline(always)]
     pub fn keep_lately(&mut self, key: u128, at: usize, made: &[u32]) {
         if key != 0 && (1..=FEW).contains(&made.len()) {
-            let mut ids = [0; FEW];
+            let mut ids = [0; FEW + 1];
             ids[..made.len()].copy_from_slice(made);
-            let count = made.len() as u32;
-            self.lately[at] = Recent { key, ids, count };
+            ids[FEW] = made.len() as u32;
+            self.lately[at] = Recent { key, made: ids };
         }
     }
 
@@ -153,6 +163,17 @@ impl Known {
     }
 }
 
+/// The bits of so many bytes: a look-up is quicker than to shift 128 bits.
+const WITHIN: [u128; SHORT + 1] = {
+    let mut masks = [0; SHORT + 1];
+    let mut size = 1;
+    while size <= SHORT {
+        masks[size] = masks[size - 1] << 8 | 0xFF;
+        size += 1;
+    }
+    masks
+};
+
 /// What a short pretoken (start, end) is remembered by, and where; for others 0. None: it is
 /// not in the text.
 #[inline(always)]
@@ -166,8 +187,7 @@ pub fn key_of(seed: &Seed, text: &[u8], start: usize, end: usize) -> Option<(u12
         Some(around) => key.copy_from_slice(around),
         None => key[..size].copy_from_slice(text.get(start..end)?),
     }
-    let within = (1u128 << (size * 8)) - 1;
-    let key = u128::from_le_bytes(key) & within | (size as u128) << 120;
+    let key = u128::from_le_bytes(key) & WITHIN[size] | (size as u128) << 120;
     let at = seed.two(key as u64, (key >> 64) as u64) as usize % LATELY;
     Some((key, at))
 }
@@ -356,8 +376,11 @@ impl Encoder {
             for (start, end) in splitter.pieces(text)? {
                 let (start, end) = (start as usize, end as usize);
                 out.try_reserve(end - start).ok()?;
-                let key = key_of(&self.seed, text, start, end)?;
-                self.short(tokens, known, &text[start..end], key, 0, out)?;
+                let (key, at) = key_of(&self.seed, text, start, end)?;
+                match known.lately(key, at) {
+                    Some(ids) => out.extend_from_slice(ids),
+                    None => self.short(tokens, known, &text[start..end], (key, at), 0, out)?,
+                }
             }
             return Some(());
         };
@@ -416,16 +439,28 @@ impl Encoder {
             seen ^= tokens.touch_token(hash) ^ known.touch(hash);
         }
         std::hint::black_box(seen);
+        // All of the ids' room is copied, so that nothing depends on how many there are.
+        let mut made = [0; (FEW + 1) * GROUP];
+        let mut size = 0;
         for (place, &end) in ends.iter().enumerate() {
-            let piece = &text[start..end as usize];
-            self.short(tokens, known, piece, keys[place], hashes[place], out)?;
+            let (key, at) = keys[place];
+            let recent = &known.lately[at];
+            if recent.key == key && key != 0 {
+                made[size..size + FEW + 1].copy_from_slice(&recent.made);
+                size += recent.made[FEW] as usize;
+            } else {
+                out.extend_from_slice(&made[..size]);
+                size = 0;
+                let piece = &text[start..end as usize];
+                self.short(tokens, known, piece, keys[place], hashes[place], out)?;
+            }
             start = end as usize;
         }
+        out.extend_from_slice(&made[..size]);
         Some(())
     }
 
-    /// A pretoken that may have been met lately.
-    #[inline(always)]
+    /// A pretoken that was not met lately, or is not short.
     fn short(
         &self,
         tokens: &Tokens,
@@ -435,25 +470,9 @@ impl Encoder {
         hash: u64,
         out: &mut Vec<u32>,
     ) -> Option<()> {
-        let recent = &known.lately[at];
-        if key == 0 {
-            return self.piece(tokens, known, piece, hash, out);
-        }
-        if recent.key == key {
-            let size = out.len() + recent.count as usize;
-            out.extend_from_slice(&recent.ids);
-            out.truncate(size);
-            return Some(());
-        }
         let before = out.len();
         self.piece(tokens, known, piece, hash, out)?;
-        let made = &out[before..];
-        if (1..=FEW).contains(&made.len()) {
-            let mut ids = [0; FEW];
-            ids[..made.len()].copy_from_slice(made);
-            let count = made.len() as u32;
-            known.lately[at] = Recent { key, ids, count };
-        }
+        known.keep_lately(key, at, &out[before..]);
         Some(())
     }
 

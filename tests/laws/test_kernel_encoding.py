@@ -360,7 +360,7 @@ def test_awkward_texts_have_the_ids_of_the_engines(engine: str) -> None:
 def test_lists_are_made_while_further_texts_are_encoded(
     ahead: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bpe_interop.kernel.encoder._AHEAD", ahead)
+    monkeypatch.setattr("bpe_interop.kernel.encoder._BATCH", ahead)
     encoder = Encoder(characters())
     texts = ["aba", "", "x", "bab a", "a" * 30, "x<t>y"] * 4
     wanted = [encoder.encode(text) for text in texts]
