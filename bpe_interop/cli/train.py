@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import mmap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -167,7 +168,8 @@ def train_command(
     size = sum(path.stat().st_size for path in read if path.is_file())
     with _progress(request, size) as tick:
         done = learn(list(map(Path, files)), request, tick)
-    done = replace(done, model=as_stated(done.model, said))
+    notes = (*done.notes, *_read_twice(read))
+    done = replace(done, model=as_stated(done.model, said), notes=notes)
     model = renamed(done.model, place.stem) if place.stem else done.model
     how = Writing(writing.drop, writing.force, not writing.no_verify)
     with progress("checking") as tick:
@@ -176,7 +178,7 @@ def train_command(
         as_json(_as_dict(done, target, written))
     else:
         lines("wrote", [place.listed(written.files)])
-        _show(done, written, request)
+        _show(done, written, request, read)
         show_how_to_load(row, written.files, target)
 
 
@@ -237,16 +239,17 @@ def _progress(request: Request, size: int) -> Iterator[Tick]:
         yield tick
 
 
-def _show(done: Training, written: Written, request: Request) -> None:
+def _show(done: Training, written: Written, request: Request, read: Sequence[Path]) -> None:
     model = done.model
+    of_files = f" in {len(read):,} files" if len(read) > 1 else ""
     asked, size = request.vocab_size or 0, Tokenizer(model).n_vocab
     more = f", beyond the {asked:,} of --vocab-size" if asked < size and asked else ""
     special = sum(token.special for token in model.added or ())
     lines(
         "learned",
         [
-            f"{_made(model):,} merges from {done.size:,} bytes: {size:,} ids, {special} of them "
-            f"special{more}"
+            f"{_made(model):,} merges from {done.size:,} bytes{of_files}: {size:,} ids, {special} "
+            f"of them special{more}"
         ],
     )
     lines("special", [", ".join(_special(model))] if special else [])
@@ -268,6 +271,30 @@ def _special(model: BPEModel) -> list[str]:
     tokens = [token for token in model.added or () if token.special]
     told = [" ".join([show(t.text), str(t.id), *t.roles]) for t in tokens[:FIRST]]
     return [*told, "..."] if tokens[FIRST:] else told
+
+
+def _read_twice(files: Sequence[Path]) -> Iterator[str]:
+    """A note where the largest file holds others again: their text was counted twice."""
+    sizes = {path: path.stat().st_size for path in files if path.is_file()}
+    largest = max(sizes, key=sizes.__getitem__, default=None)
+    if largest is None or not sizes[largest]:
+        return
+    again = []
+    with largest.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+        for path in (each for each in sizes if each != largest):
+            with path.open("rb") as other:
+                head = other.read(_HEAD)
+            if len(head) >= _TELLING and whole.find(head) >= 0:
+                again.append(path)
+    if again:
+        names = ", ".join(spelled(str(path)) for path in again[:3])
+        more = f" and {len(again) - 3:,} more" if len(again) > 3 else ""
+        yield f"{spelled(str(largest))} holds again what {names}{more} begins with"
+
+
+_HEAD = 4096
+_TELLING = 64
+"""Files are compared by so many bytes of their beginnings; shorter ones say nothing."""
 
 
 def _made(model: BPEModel) -> int:

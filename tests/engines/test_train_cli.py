@@ -253,6 +253,22 @@ def test_json_is_learned_as_text_where_that_is_said(run: Command, tmp_path: Path
             assert f"merges from {size} bytes" in done.out, done.err
 
 
+def test_a_file_that_holds_the_others_again_is_named(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    texts = {"a.txt": "apples and pears\n" * 9, "b.txt": "plums, or none of them\n" * 9}
+    for name, text in {**texts, "short.txt": "plums", "other.txt": "figs " * 60}.items():
+        (tmp_path / "texts" / name).write_text(text)
+    asked = ("texts", "-o", "out", "--to", "hf", "--merges", 2, "--no-verify", "--force")
+    done = run(*asked)
+    assert " bytes in 4 files: " in done.out
+    assert "again" not in done.out
+    (tmp_path / "texts" / "whole.txt").write_text("".join(texts.values()))
+    folder = Path("texts")
+    said = f"{folder / 'whole.txt'} holds again what {folder / 'a.txt'}, {folder / 'b.txt'} begins"
+    assert f"note        {said} with" in run(*asked).out
+    assert any(note.startswith(said) for note in json.loads(run(*asked, "--json").out)["notes"])
+
+
 def test_a_field_of_standard_input_stands_behind_the_options(run: Command) -> None:
     asked = ("-o", "out", "--to", "hf", "--merges", 2, "--no-verify")
     done = run("-:text", *asked, stdin=RECORDS)
