@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import tempfile
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -107,6 +106,8 @@ def folder_of(files: Files) -> Iterator[Path]:
     Raises:
         EngineError: a name is not that of a file in the folder.
     """
+    import tempfile
+
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         for file, data in files.items():

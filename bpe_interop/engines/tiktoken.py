@@ -10,8 +10,6 @@ import hashlib
 import importlib
 import json
 import os
-import pkgutil
-import tempfile
 import threading
 from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -228,6 +226,8 @@ def constructors() -> dict[str, Callable[[], dict[str, Any]]]:
     except EngineMissingError:
         return {}
     every: dict[str, Callable[[], dict[str, Any]]] = {}
+    import pkgutil
+
     for each in pkgutil.iter_modules(plugins.__path__, f"{plugins.__name__}."):
         try:
             with guarded(f"{each.name}, a plugin of tiktoken,", "to be imported"):
@@ -339,7 +339,12 @@ def cached(address: str, sha256: str) -> bytes | None:
     named = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if named == "":
         return None
-    folder = Path(named) if named else Path(tempfile.gettempdir(), "data-gym-cache")
+    if named:
+        folder = Path(named)
+    else:
+        import tempfile  # to import it takes longer than to read the file
+
+        folder = Path(tempfile.gettempdir(), "data-gym-cache")
     file = folder / hashlib.sha1(address.encode()).hexdigest()
     try:
         if not file.is_file() or file.stat().st_size > FILE_BYTES.most:

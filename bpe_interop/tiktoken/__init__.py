@@ -13,10 +13,16 @@ there. Its plugins are imported where one of their encodings, or the list of all
 
 from __future__ import annotations
 
-from . import load, model
+from typing import TYPE_CHECKING
+
+from ..exports import exported
+from . import model
 from .core import Encoding
 from .model import encoding_for_model, encoding_name_for_model
 from .registry import get_encoding, list_encoding_names
+
+if TYPE_CHECKING:
+    from . import load
 
 __all__ = [
     "Encoding",
@@ -31,3 +37,6 @@ __all__ = [
 
 __version__ = "0.14.0"
 """The version of tiktoken whose names these are."""
+
+if not TYPE_CHECKING:  # a type checker would take any name for an Any
+    __getattr__ = exported(__name__, {"load": ()})  # it writes files, as few do
