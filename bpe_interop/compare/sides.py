@@ -216,7 +216,7 @@ def decode_all(
 ) -> list[str | Failure]:
     """The text of each row of ids, or how the side failed on those of ``texts``."""
     batch: Callable[[Sequence[Sequence[int]]], list[str]] | None
-    batch = getattr(side, "decode_batch", None)  # for engines to which a call takes long
+    batch = getattr(side, "decode_batch", None)  # where one call for all is faster
     if batch is not None:
         try:
             return [*batch(rows)]

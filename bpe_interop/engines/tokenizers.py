@@ -7,7 +7,7 @@ is in no package index).
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -63,6 +63,15 @@ class TokenizersEngine(LibraryEngine):
     def _decode(self, ids: list[int]) -> str:
         # tokenizers passes over an id that it does not know.
         return self._tokenizer.decode(ids, skip_special_tokens=False)
+
+    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """The text of each row of ids, in threads.
+
+        Raises:
+            EngineError: as :meth:`decode`; in a batch the library does not say on which row.
+        """
+        with guarded(self.name, f"to decode one of {len(rows)} rows of ids"):
+            return self._tokenizer.decode_batch([[*row] for row in rows], skip_special_tokens=False)
 
     @contextmanager
     def _asked(self, special: Special) -> Iterator[Tokenizer]:

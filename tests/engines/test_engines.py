@@ -40,6 +40,7 @@ from bpe_interop.engines.live import (
     to_sentencepiece,
 )
 from bpe_interop.engines.tiktoken import TiktokenEngine
+from bpe_interop.engines.tokenizers import TokenizersEngine
 from bpe_interop.engines.transformers import TransformersEngine
 from bpe_interop.errors import (
     EngineError,
@@ -370,6 +371,18 @@ def test_truncation_and_padding_are_switched_off() -> None:
     for name in ("tokenizers", "transformers"):
         engine = from_files(name, "huggingface", files)
         assert engine.encode("hello wide world") == plain.encode("hello wide world")
+
+
+def test_rows_in_a_batch_are_decoded_as_each_alone() -> None:
+    model = model_of("gpt2-tiny", "huggingface")
+    assert model is not None
+    engine = from_model("tokenizers", model)
+    assert isinstance(engine, TokenizersEngine)
+    texts = ["", "hello world", "<|endoftext|>", "\u00e9\u4e16", "\ufffd" * 3]
+    rows = [*engine.encode_batch(texts, special="parse"), [195], [999_999]]
+    assert engine.decode_batch(rows) == [engine.decode(row) for row in rows]
+    with pytest.raises(EngineError, match="one of 2 rows"):
+        engine.decode_batch([[1], [-1]])
 
 
 def test_long_texts_in_batches_give_the_same_ids() -> None:
