@@ -253,20 +253,24 @@ def test_the_keyboard_gets_everywhere(page: Page, address: str) -> None:
     assert page.evaluate(at) == 0
 
 
-TWINS = "all => all.map(x => [x.closest('.panel').dataset.side, placeOf(x)].join(':'))"
-
-
-@pytest.mark.parametrize("kind", ["served", "written"])
-def test_a_token_lights_up_its_twins(
-    page: Page, address: str, sides: list[Viewed], tmp_path: Path, kind: str
+@pytest.fixture(params=["served", "written"])
+def year(
+    page: Page, address: str, sides: list[Viewed], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Of the text " 2023": [" 2", "0"] and [" ", "20"] are the same part of it."""
-    if kind == "served":
+    """The page shows "The year 2023": the live one, or one in a file."""
+    if request.param == "served":
         page.goto(address)
         fill(page, "The year 2023")
     else:
         (tmp_path / "page.html").write_text(to_view(sides, "The year 2023"), "utf-8")
         page.goto((tmp_path / "page.html").as_uri())
+
+
+TWINS = "all => all.map(x => [x.closest('.panel').dataset.side, placeOf(x)].join(':'))"
+
+
+def test_a_token_lights_up_its_twins(page: Page, year: None) -> None:
+    """Of the text " 2023": [" 2", "0"] and [" ", "20"] are the same part of it."""
     lit = ".twin"
     for at in (4, 5):
         token(page, 0, at).hover()
@@ -478,16 +482,7 @@ def focused(page: Page) -> dict[str, str]:
     return {}
 
 
-@pytest.mark.parametrize("kind", ["served", "written"])
-def test_twins_are_told_to_those_who_hear_the_page(
-    page: Page, address: str, sides: list[Viewed], tmp_path: Path, kind: str
-) -> None:
-    if kind == "served":
-        page.goto(address)
-        fill(page, "The year 2023")
-    else:
-        (tmp_path / "page.html").write_text(to_view(sides, "The year 2023"), "utf-8")
-        page.goto((tmp_path / "page.html").as_uri())
+def test_twins_are_told_to_those_who_hear_the_page(page: Page, year: None) -> None:
     token(page, 0, 0).focus()
     for _ in range(4):
         page.keyboard.press("ArrowRight")
