@@ -139,17 +139,6 @@ def test_a_class_that_is_kept_is_named(command: Command, tmp_path: Path) -> None
     assert type(_live(tmp_path / "out")).__name__.removesuffix("Fast") == "GPT2Tokenizer"
 
 
-@pytest.mark.parametrize(
-    ("name", "target"), [("y.model", "hf"), ("y.json", "gpt2"), ("y.txt", "minbpe")]
-)
-def test_the_name_of_another_file_is_no_directory(
-    command: Command, tmp_path: Path, name: str, target: str
-) -> None:
-    done = command("convert", RANKS, tmp_path / name, "--to", target)
-    assert (done.code, "is the name of another file" in done.err) == (2, True)
-    assert list(tmp_path.iterdir()) == []
-
-
 CHARS = TOKENIZERS / "spm-tiny"
 
 

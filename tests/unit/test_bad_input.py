@@ -226,30 +226,6 @@ def test_a_missing_byte_matters_only_where_it_is_needed(command: Command, tmp_pa
     assert "fallback" in refused.err
 
 
-NAMED = {
-    # the format that was named: the file, where and why it is none
-    "tiktoken": ("x.model", b"IQ== 0\nIg= 1\n", ["x.model:2: ", "'Ig='"]),
-    "tiktoken of binary": ("x.model", b"\n\x0e\x0f", ["x.model:2: ", "base64"]),
-    "hf": ("x.json", b'{"model": 3}', ["x.json: $.model: ", "an object"]),
-    "hf without one": ("x.model", b"IQ== 0\n", ["no tokenizer.json among x.model"]),
-    "spm": ("x.json", b"{}", ["x.json: byte 2: "]),
-    "gpt2": ("x.json", b"{}", ["encoder.json + vocab.bpe"]),
-    "minbpe": ("x.txt", b"x", ["x.txt:1", "minbpe v1"]),
-}
-
-
-@pytest.mark.parametrize("what", NAMED)
-def test_a_named_format_says_where_and_why_a_file_is_not_of_it(
-    command: Command, tmp_path: Path, what: str
-) -> None:
-    name, data, said = NAMED[what]
-    (tmp_path / name).write_bytes(data)
-    found = command("inspect", tmp_path / name, "--from", what.split()[0])
-    assert (found.code, found.out) == (2, "")
-    for words in ("this is no ", *said):
-        assert words in found.err
-
-
 def test_a_link_to_a_device_is_told_from_one_to_nothing(command: Command, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").symlink_to("/dev/null")
     assert "this is not a regular file" in command("inspect", tmp_path).err
