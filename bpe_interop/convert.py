@@ -21,7 +21,7 @@ from .io.names import spelled
 from .io.reader import TokenizerSource
 from .io.target import Target, check_target, keep_apart
 from .io.writer import staged
-from .loss import Loss
+from .loss import Field, Loss
 from .merging.canonical import canonical
 from .model import (
     BPEModel,
@@ -144,7 +144,7 @@ def convert(
     target: str | Path,
     to: str | None = None,
     *,
-    drop: Iterable[str] = (),
+    drop: Field | Iterable[Field] = (),
     force: bool = False,
     verify: bool = True,
     options: Iterable[str] = (),
@@ -264,7 +264,7 @@ class Writing:
         base: an existing file that the tokenizer is put into.
     """
 
-    drop: Iterable[str] = ()
+    drop: Field | Iterable[Field] = ()
     force: bool = False
     verify: bool = True
     ways: Sequence[Callable[[BPEModel, Files], Files]] = ()

@@ -22,12 +22,12 @@ from .presets import by_sha256, candidates, fill, ways_to_say, with_template
 from .quoting import show
 
 
-def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
+def refuse(model: BPEModel, target: Format, drop: str | Iterable[str] = ()) -> tuple[Loss, ...]:
     """The losses of writing a model in a format: :func:`admit` of its round trip."""
     return admit(RoundTrip(model, target), drop)
 
 
-def admit(trip: RoundTrip, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
+def admit(trip: RoundTrip, drop: str | Iterable[str] = ()) -> tuple[Loss, ...]:
     """The losses of a round trip, once those that matter are allowed.
 
     Losses of ``ids`` and ``text`` are refused unless their field is in ``drop``; losses of

@@ -7,12 +7,29 @@ from typing import Literal, TypeAlias
 
 Grade: TypeAlias = Literal["ids", "text", "metadata"]
 
+Field: TypeAlias = Literal[
+    "alphabet",
+    "affixes",
+    "vocab",
+    "merges",
+    "lookup_first",
+    "fallback",
+    "normalizer",
+    "pretokenizer",
+    "added",
+    "sequence_template",
+    "decoder",
+    "chat_template",
+    "extras",
+]
+"""The fields of a model by which losses and differences are named; ``model.FIELDS`` lists them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
     """One thing that a target cannot hold: the typed reason why a field comes back otherwise.
 
-    ``field`` is one of ``model.FIELDS``. ``grade``: ``ids`` (some text would encode differently),
+    ``grade``: ``ids`` (some text would encode differently),
     ``text`` (decoding, or what special strings do, would differ), ``metadata`` (names, chat
     template). ``ids`` and ``text`` are refused unless the field is dropped on purpose;
     ``metadata`` is only reported.
@@ -21,7 +38,7 @@ class Loss:
     simple conditions do not prove equality either.
     """
 
-    field: str
+    field: Field
     grade: Grade
     what: str
     consequence: str

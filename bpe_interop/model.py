@@ -15,13 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, compress, count, islice
 from operator import not_
-from typing import Literal, TypeAlias, Union
+from typing import TYPE_CHECKING, Literal, TypeAlias, Union
 
 from .errors import InvalidModelError
 from .kernel.tables import are_checked, as_dict, is_checked
 from .memo import Memo
 from .quoting import escaped, show
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
+
+if TYPE_CHECKING:
+    from .loss import Field
 
 MAX_ID = 2**32 - 1
 """The largest id and rank: engines hold them in 32 unsigned bits."""
@@ -295,7 +298,7 @@ class BPEModel:
 _WIDEST = 100
 """Characters of a field that ``str`` shows."""
 
-FIELDS: tuple[str, ...] = (
+FIELDS: tuple[Field, ...] = (
     "alphabet",
     "affixes",
     "vocab",

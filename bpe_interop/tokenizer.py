@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, overload
 from .arguments import one_or_more, several
 from .errors import EngineError
 from .formats import by_name, way_of_writing
-from .loss import Loss
+from .loss import Field, Loss
 from .model import BPEModel, Json
 from .special import (
     ALL,
@@ -132,19 +132,19 @@ class Tokenizer(Vocabulary):
 
         return cls._of(by_name("sentencepiece").load(files_from_sentencepiece(processor)), engine)
 
-    def to_tiktoken(self, *, drop: Iterable[str] = ()) -> tiktoken.Encoding:
+    def to_tiktoken(self, *, drop: Field | Iterable[Field] = ()) -> tiktoken.Encoding:
         """A ``tiktoken.Encoding`` with the same ids, or ``LossyConversionError``."""
         from .engines.live import to_tiktoken
 
         return to_tiktoken(self._model, drop)
 
-    def to_tokenizers(self, *, drop: Iterable[str] = ()) -> tokenizers.Tokenizer:
+    def to_tokenizers(self, *, drop: Field | Iterable[Field] = ()) -> tokenizers.Tokenizer:
         """A ``tokenizers.Tokenizer`` with the same ids, or ``LossyConversionError``."""
         from .engines.live import to_tokenizers
 
         return to_tokenizers(self._model, drop)
 
-    def to_sentencepiece(self, *, drop: Iterable[str] = ()) -> SentencePieceProcessor:
+    def to_sentencepiece(self, *, drop: Field | Iterable[Field] = ()) -> SentencePieceProcessor:
         """A ``sentencepiece.SentencePieceProcessor`` with the same ids.
 
         Raises:
@@ -154,7 +154,7 @@ class Tokenizer(Vocabulary):
 
         return to_sentencepiece(self._model, drop)
 
-    def to_transformers(self, *, drop: Iterable[str] = ()) -> TransformersTokenizer:
+    def to_transformers(self, *, drop: Field | Iterable[Field] = ()) -> TransformersTokenizer:
         """A ``transformers.PreTrainedTokenizerFast`` with the same ids, roles and chat template.
 
         Raises:
@@ -169,7 +169,7 @@ class Tokenizer(Vocabulary):
         target: str | Path,
         format: str | None = None,
         *,
-        drop: Iterable[str] = (),
+        drop: Field | Iterable[Field] = (),
         force: bool = False,
         options: Iterable[str] = (),
     ) -> tuple[Loss, ...]:

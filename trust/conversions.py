@@ -29,6 +29,7 @@ from bpe_interop.errors import (
     UnstatedError,
 )
 from bpe_interop.formats import all_formats
+from bpe_interop.loss import Field
 from bpe_interop.model import BPEModel
 from bpe_interop.presets import PRESETS, candidates
 from bpe_interop.sources import load_source
@@ -96,7 +97,7 @@ def run(
 
 
 def _converted(source: Path, target: str, preset: str) -> Outcome:
-    dropped: tuple[str, ...] = ()
+    dropped: tuple[Field, ...] = ()
     said = Statement()
     for _ in range(3):
         with tempfile.TemporaryDirectory() as folder:

@@ -12,6 +12,7 @@ import click
 from ..convert import Conversion, convert
 from ..formats import all_formats, by_name, way_of_writing
 from ..io.target import Target
+from ..loss import Field
 from ..sources import SourceOptions
 from ..statement import Statement
 from .manual import DECIDING, command
@@ -196,7 +197,7 @@ def _as_dict(done: Conversion, costs: list[Cost]) -> dict[str, object]:
     return {**told, **({"costs": [*map(asdict, costs)]} if costs else {})}
 
 
-def _dropped(asked: _ConvertOptions) -> tuple[str, ...]:
+def _dropped(asked: _ConvertOptions) -> tuple[Field, ...]:
     """The fields that are lost by an option that is asked for knowing that."""
     if not asked.pretoken_level:
         return ()

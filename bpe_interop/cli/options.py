@@ -24,6 +24,7 @@ from ..ticks import PART_SECONDS
 from .manual import nearest
 
 if TYPE_CHECKING:
+    from ..loss import Field
     from ..workers import Workers
 
     _Choice = click.Choice[str]
@@ -171,7 +172,7 @@ def source_options(command: Callable[..., object]) -> Callable[..., object]:
 @dataclass(frozen=True, slots=True)
 class WritingOptions:
     to: str | None
-    drop: tuple[str, ...]
+    drop: tuple[Field, ...]
     force: bool
     no_verify: bool
 

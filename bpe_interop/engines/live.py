@@ -180,7 +180,7 @@ def files_from_sentencepiece(processor: SentencePieceProcessor) -> Files:
         return {"tokenizer.model": bytes(processor.serialized_model_proto())}
 
 
-def to_tiktoken(model: BPEModel, drop: Iterable[str] = ()) -> Encoding:
+def to_tiktoken(model: BPEModel, drop: str | Iterable[str] = ()) -> Encoding:
     """A ``tiktoken.Encoding`` that gives the model's ids.
 
     Raises:
@@ -193,7 +193,7 @@ def to_tiktoken(model: BPEModel, drop: Iterable[str] = ()) -> Encoding:
     return read(_admitted("tiktoken", model, drop), model).encoding
 
 
-def to_tokenizers(model: BPEModel, drop: Iterable[str] = ()) -> Tokenizer:
+def to_tokenizers(model: BPEModel, drop: str | Iterable[str] = ()) -> Tokenizer:
     """A ``tokenizers.Tokenizer`` that gives the model's ids.
 
     Raises:
@@ -209,7 +209,7 @@ def to_tokenizers(model: BPEModel, drop: Iterable[str] = ()) -> Tokenizer:
         return tokenizer
 
 
-def to_sentencepiece(model: BPEModel, drop: Iterable[str] = ()) -> SentencePieceProcessor:
+def to_sentencepiece(model: BPEModel, drop: str | Iterable[str] = ()) -> SentencePieceProcessor:
     """A ``sentencepiece.SentencePieceProcessor`` that gives the model's ids.
 
     It adds no bos and no eos of itself; ``encode`` takes ``add_bos`` and ``add_eos``.
@@ -224,7 +224,7 @@ def to_sentencepiece(model: BPEModel, drop: Iterable[str] = ()) -> SentencePiece
     return processor_of(_admitted("sentencepiece", model, drop)["tokenizer.model"])
 
 
-def to_transformers(model: BPEModel, drop: Iterable[str] = ()) -> TransformersTokenizer:
+def to_transformers(model: BPEModel, drop: str | Iterable[str] = ()) -> TransformersTokenizer:
     """A ``transformers.PreTrainedTokenizerFast`` that gives the model's ids.
 
     It is read from the files that ``save`` would write, so roles (``bos_token`` ...), chat
@@ -243,14 +243,14 @@ def to_transformers(model: BPEModel, drop: Iterable[str] = ()) -> TransformersTo
         return tokenizer
 
 
-def _admitted(format: str, model: BPEModel, drop: Iterable[str]) -> Files:
+def _admitted(format: str, model: BPEModel, drop: str | Iterable[str]) -> Files:
     """The files of a model, past the gate."""
     trip = RoundTrip(model, by_name(format))
     admit(trip, drop)
     return trip.files
 
 
-def _huggingface(model: BPEModel, drop: Iterable[str]) -> Files:
+def _huggingface(model: BPEModel, drop: str | Iterable[str]) -> Files:
     files = _admitted("huggingface", model, drop)
     if "tokenizer.json" not in files:
         raise EngineError("no tokenizer.json was written")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..entry_points import entry_points
 from ..errors import ArgumentError, BpeInteropError, EngineError, SourceError, TargetError
-from ..loss import Loss
+from ..loss import Field, Loss
 from ..model import BPEModel, Json
 from .names import STEM, TABLE, FileNames
 from .round_trip import RoundTrip
@@ -129,7 +129,7 @@ class Format:
     needs: frozenset[str] = frozenset({"normalizer", "pretokenizer", "added"})
     aliases: tuple[str, ...] = ()
     options: Mapping[str, Callable[[BPEModel, Files], Files]] = field(default_factory=dict)
-    drops: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    drops: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
     how_to_load: Callable[[Files, Callable[[str], str]], list[str]] | None = None
     handed: tuple[str, ...] = ()
     particulars: Callable[[BPEModel], Mapping[str, Json]] = _nothing
@@ -141,7 +141,7 @@ class Format:
     cause: Callable[[BPEModel, BPEModel], str] = _no_cause
     served: str = ""
     registry: str = ""
-    says: frozenset[str] = frozenset()
+    says: frozenset[Field] = frozenset()
     dialect: Dialect | None = None
     only_by_name: bool = False
 

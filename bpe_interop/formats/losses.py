@@ -11,13 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, islice
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ..diff import Difference
 from ..errors import BpeInteropError, PatternError
 from ..gc_pause import paused
 from ..kernel.tables import as_dict, used_among
-from ..loss import Grade, Loss
+from ..loss import Field, Grade, Loss
 from ..merging.canonical import whole_lookups
 from ..model import (
     FIELDS,
@@ -136,7 +136,8 @@ def losses_of(trip: RoundTrip) -> Iterator[Loss]:
         for what, consequence, *more in sentences:
             witness = (next(iter(more), None) or each.witness) if each.refused else None
             sure = each.unsaid or not each.refused or witness is not None
-            yield Loss(each.field, _grade(each), what, consequence, witness, sure)
+            # All that a model differs in from another is a field; metadata beside it has no loss.
+            yield Loss(cast("Field", each.field), _grade(each), what, consequence, witness, sure)
 
 
 def _grade(decided: Decided) -> Grade:

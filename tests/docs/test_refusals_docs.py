@@ -65,7 +65,7 @@ def test_a_loss_names_its_page_at_the_end() -> None:
 
 def test_the_grades_of_a_page_are_those_that_formats_give() -> None:
     """Those of the rule, and those of the table of decisions."""
-    given = {(field, "metadata") for field in FIELDS}
+    given: set[tuple[str, str]] = {(field, "metadata") for field in FIELDS}
     for row in DECISIONS.read_text("utf-8").splitlines():
         refused = row.split("refused: ")[1].partition(";")[0].replace("*", "").split()
         given |= {(field, "text" if field in TEXT else "ids") for field in refused if field != "-"}

@@ -31,6 +31,7 @@ from bpe_interop.errors import (
 )
 from bpe_interop.formats import by_name
 from bpe_interop.gate import refuse
+from bpe_interop.loss import Field
 from bpe_interop.model import RankTable, SequenceTemplate
 from bpe_interop.proof.prove import prove
 from bpe_interop.statement import Statement
@@ -285,7 +286,7 @@ def test_what_it_cannot_hold_is_refused(name: str, fields: set[str]) -> None:
 def test_a_minbpe_file_is_written_as_tekken(pattern: str, tmp_path: Path) -> None:
     """A pattern that takes texts whole comes back as none, which is said and no defect."""
     (tmp_path / "t.model").write_text(f"minbpe v1\n{pattern}\n0\n97 98\n")
-    dropped = ["sequence_template", "vocab"]
+    dropped: list[Field] = ["sequence_template", "vocab"]
     done = convert(tmp_path / "t.model", tmp_path / "out", "tekken", drop=dropped, verify=False)
     whole = pattern in ("(?s:.)+", r"[\s\S]+")
     assert ("pretokenizer" in {loss.field for loss in done.losses}) is whole

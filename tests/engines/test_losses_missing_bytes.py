@@ -14,6 +14,7 @@ from command_line import Command
 from bpe_interop import convert, load
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import LossyConversionError
+from bpe_interop.loss import Field
 from fixtures import gguf_models as made
 from fixtures.file_formats import TO_CHAR
 
@@ -43,7 +44,7 @@ def test_merges_with_a_byte_without_a_token_are_a_loss(source: Path, tmp_path: P
         with pytest.raises(LossyConversionError) as refused:
             convert(source, tmp_path / "out", "huggingface", verify=verify)
         assert {loss.field for loss in refused.value.losses} == {"fallback", "merges"}
-    drop = ["fallback", "merges"]
+    drop: list[Field] = ["fallback", "merges"]
     convert(source, tmp_path / "out", "huggingface", drop=drop, verify=False)
     written = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
     assert load(tmp_path / "out").encode(text) == written.encode(text).ids == [255, ranks[b"a"]]
@@ -56,7 +57,7 @@ def test_a_pair_without_such_merges_is_what_tokenizers_reads(source: Path, tmp_p
         convert(source, tmp_path / "out", "gpt2", verify=False)
     said = {loss.field: loss.what for loss in refused.value.losses}
     assert said["merges"].startswith("symbols merge otherwise: 3 and 2 merges that fire")
-    drop = ["fallback", "merges", "pretokenizer"]
+    drop: list[Field] = ["fallback", "merges", "pretokenizer"]
     convert(source, tmp_path / "out", "gpt2", drop=drop, verify=False)
     files = (str(tmp_path / "out" / name) for name in ("encoder.json", "vocab.bpe"))
     engine = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*files))

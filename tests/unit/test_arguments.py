@@ -76,8 +76,9 @@ def test_one_name_is_one_name(tmp_path: Path) -> None:
 
 
 def test_a_field_that_there_is_not_is_in_the_tree(tmp_path: Path) -> None:
+    wrong: Any = "merge"
     with pytest.raises(ArgumentError, match="drop: 'merge' is not a field") as caught:
-        bpe_interop.convert(RANKS, tmp_path / "x", "hf", drop="merge")
+        bpe_interop.convert(RANKS, tmp_path / "x", "hf", drop=wrong)
     assert "pretokenizer" in caught.value.fix
 
 

@@ -37,6 +37,7 @@ from bpe_interop.formats.tiktoken.read import load
 from bpe_interop.formats.tiktoken.write import dump, plugin
 from bpe_interop.gate import refuse
 from bpe_interop.kernel import set_aside
+from bpe_interop.loss import Field
 from bpe_interop.model import (
     AddedToken,
     BPEModel,
@@ -684,7 +685,7 @@ def test_special_tokens_that_cannot_stand_beside_the_others_are_left_out(
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(source))
     target = tmp_path / "made"
-    fields = ["added", "decoder"] if texts == ["\u00e9"] else ["added"]
+    fields: list[Field] = ["added", "decoder"] if texts == ["\u00e9"] else ["added"]
     with pytest.raises(LossyConversionError, match=r"distinguish|begins"):
         convert(path, target, "tiktoken", options=["plugin"], name="made")
     convert(path, target, "tiktoken", options=["plugin"], name="made", drop=fields)
