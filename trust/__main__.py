@@ -41,16 +41,16 @@ COMMANDS: tuple[click.Command, ...] = (
     mutations,
     faults,
 )
-"""Every long test, in the order of the page."""
+"""Every long test."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Test for long what the library promises; exit with 1 where a promise did not hold.
 
-    Each of these prints its table, and with ``--write docs/trust.md`` puts it into the page,
+    Each of these prints its table, and with ``--write docs/trust/PAGE.md`` puts it into the page,
     between the marks that have its name. `matrix` makes the table of docs/conversions.md, `gguf`
-    the tables of docs/gguf.md.
+    the tables of docs/trust/gguf.md and docs/gguf-names.md.
     """
 
 
@@ -59,10 +59,13 @@ for command in (*COMMANDS, matrix, gguf):
 
 
 @main.command("state")
-@click.argument("page", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-def state_command(page: Path) -> None:
-    """Say which tables of PAGE were made with the library's sources as they are now."""
-    click.echo("\n".join(state(page.read_text("utf-8"), sources())))
+@click.argument(
+    "pages", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False)
+)
+def state_command(pages: tuple[Path, ...]) -> None:
+    """Say which tables of PAGES were made with the library's sources as they are now."""
+    text = "\n".join(page.read_text("utf-8") for page in pages)
+    click.echo("\n".join(state(text, sources())))
 
 
 @main.command("decisions")

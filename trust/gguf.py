@@ -1,4 +1,4 @@
-"""GGUF measured: ``python -m trust gguf`` writes the tables of ``docs/gguf.md``.
+"""GGUF measured: ``python -m trust gguf`` writes the tables of two pages.
 
 The ids come from llama.cpp itself: each tokenizer is written as a GGUF file under the name that
 llama.cpp's converter gives it, and run.
@@ -45,7 +45,8 @@ from bpe_interop.steps import ByteTokens, Fuse, Replace
 from fixtures.code_points import SCALARS
 from fixtures.newer_code_points import has_newer
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "gguf.md"
+_DOCS = Path(__file__).resolve().parent.parent / "docs"
+MEASURED, NAMES = _DOCS / "trust" / "gguf.md", _DOCS / "gguf-names.md"
 _TOGETHER = 32
 """So many code points stand in one text, with letters between them; one that differs is found."""
 
@@ -438,7 +439,7 @@ TABLES: dict[str, Callable[..., str]] = {
 @click.command("gguf")
 @click.argument("asked", nargs=-1, metavar="[TABLE[=NAME]]...")
 def gguf(asked: tuple[str, ...]) -> None:
-    """Write the tables of docs/gguf.md, or those that are named, into the page.
+    """Write all tables, or those that are named, into docs/gguf-names.md and docs/trust/gguf.md.
 
     agreement=NAME makes one row of that table again; families=NAME prints the rows of the
     tokenizers whose path has the name. Needs the files in BPE_INTEROP_DATA, and the extras
@@ -451,4 +452,5 @@ def gguf(asked: tuple[str, ...]) -> None:
             raise click.BadParameter(f"{table!r} is none of {', '.join(TABLES)}")
         made = TABLES[table](data, name) if name else TABLES[table](data)
         if not name or table == "agreement":
-            PAGE.write_text(replaced(PAGE.read_text("utf-8"), table, f"\n{made}\n"), "utf-8")
+            page = NAMES if table in ("names", "costs") else MEASURED
+            page.write_text(replaced(page.read_text("utf-8"), table, f"\n{made}\n"), "utf-8")

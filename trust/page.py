@@ -1,4 +1,4 @@
-"""Generated blocks of ``docs/trust.md``."""
+"""Generated blocks of the pages in ``docs/trust/``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Learns merges from counted pretokens, exactly as a recount before every merge would.
 
 The teaching implementations repeat: count all pairs of neighbours, merge the most frequent one
-everywhere, of several the one counted first. Nothing is recounted here; why the merges are the
-same is explained in docs/training.md.
+everywhere, of several the one counted first. Nothing is recounted here; the merges are the same
+(Theorem 33 in docs/theory.md).
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ class Learner:
         """
         heap, counts, slots, sizes = self._heap, self._counts, self._slots, self._sizes
         # A merge makes new pairs with the new token only; all others can only become rarer, and
-        # their first place can only move on (Lemma T1 in docs/training.md). So what an old entry
+        # their first place can only move on (Theorem 33 in docs/theory.md, 1). So what an old entry
         # promises is never too little: the one on top is checked, and put back with what is true
-        # now (Lemma T2).
+        # now (2 there).
         while heap:
             minus, place, pair, at = heap[0]
             count = counts[pair]

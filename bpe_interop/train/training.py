@@ -252,7 +252,7 @@ def untrained(request: Request) -> BPEModel:
 def with_merges(request: Request, merges: Sequence[LearnedMerge]) -> BPEModel:
     """The model of these merges: bytes are the first ids, then come the products.
 
-    No two products have the same bytes (docs/training.md).
+    No two products have the same bytes (Theorem 34 in docs/theory.md).
 
     Raises:
         SourceError: a special token was given the id of another token.

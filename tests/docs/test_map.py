@@ -89,7 +89,7 @@ def test_theorems_that_are_named_anywhere_exist() -> None:
     ]
     unknown = {
         f"{path.relative_to(ROOT)}: {name}"
-        for path in [*files, ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        for path in [*files, ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
         for name in mentions(path.read_text("utf-8")) - statements().keys()
     }
     assert not unknown

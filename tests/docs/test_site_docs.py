@@ -52,7 +52,8 @@ def test_every_name_of_the_reference_is_there() -> None:
 
 def test_every_page_is_in_the_contents_of_the_site() -> None:
     listed = {"index.md"}
-    for folder, page in [(Path(), "index.md"), (Path("refusals"), "refusals/index.md")]:
+    lists = [(Path(), "index.md"), (Path(), "trust.md"), (Path("refusals"), "refusals/index.md")]
+    for folder, page in lists:
         for text in re.findall(r"^```\{toctree\}\n(.*?)^```$", PAGES[page], re.M | re.S):
             for line in text.splitlines():
                 if line and not line.startswith(":"):

@@ -1,7 +1,8 @@
-"""The page of long tests: its marks, and that every command has its place there."""
+"""The pages of long tests: their marks, and that every command has its place there."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from trust.page import made_of, put, state, table
 needs_kernel = pytest.mark.skipif(
     running().kernel != "native", reason="there is no native kernel to compare"
 )
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+SUMMARY = (DOCS / "trust.md").read_text("utf-8")
+TABLES = "\n".join(page.read_text("utf-8") for page in sorted((DOCS / "trust").glob("*.md")))
 
 
 def test_a_block_is_replaced_and_nothing_else() -> None:
@@ -49,11 +52,28 @@ def test_numbers_have_commas_and_stand_to_the_right() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=[str(command.name) for command in COMMANDS])
-def test_every_long_test_has_its_place_in_the_page(command: click.Command) -> None:
-    text = PAGE.read_text("utf-8")
-    assert f"`{command.name}`" in text
-    replaced(text, str(command.name), "")
+def test_every_long_test_has_its_place_in_the_pages(command: click.Command) -> None:
+    assert f"`{command.name}`" in SUMMARY
+    replaced(TABLES, str(command.name), "")
     assert CliRunner().invoke(main, [str(command.name), "--help"]).exit_code == 0
+
+
+def _added_up(name: str, column: int) -> str:
+    """The sum of a column of a table that a long test wrote."""
+    body = TABLES.partition(f"<!-- {name} -->")[2].partition(f"<!-- /{name} -->")[0]
+    cells = [row.split(" | ")[column] for row in body.splitlines() if row.startswith("| ")]
+    return f"{sum(int(cell.replace(',', '')) for cell in cells[1:]):,}"
+
+
+def test_the_summary_has_the_numbers_of_the_tables() -> None:
+    """A run that writes a table anew must be summed up anew."""
+    stated = [row.split(" | ")[1] for row in SUMMARY.splitlines() if row.endswith(".py` |")]
+    found = [re.findall(r"\d[\d,]{2,}", row) for row in stated]
+    assert len(found) > 10
+    sums = {_added_up("kills", 1), _added_up("mutations", 1)}
+    assert sums < {number for row in found for number in row}
+    for number in (number for row in found for number in row if number not in sums):
+        assert re.search(rf"(?<![\d,]){number}\b", TABLES), number
 
 
 def test_a_table_says_of_which_sources_it_is() -> None:

@@ -67,6 +67,7 @@ TEXTS = st.one_of(
 
 @given(st.lists(TEXTS, min_size=1, max_size=8))
 def test_merges_are_those_of_a_recount(texts: list[str]) -> None:
+    """Theorem 33 in ``docs/theory.md``."""
     pretokens = [text.encode() for text in texts]
     learner = Learner(distinct(pretokens))
     found = learner.learn(None)
@@ -77,6 +78,7 @@ def test_merges_are_those_of_a_recount(texts: list[str]) -> None:
 
 @given(TEXTS, st.integers(0, 40))
 def test_a_text_encodes_to_what_training_left_of_it(text: str, limit: int) -> None:
+    """Theorem 34 in ``docs/theory.md``."""
     merges, (ids,) = naive([text.encode()], limit)
     done = learn(text, Request(merges=len(merges)))
     assert done.merges == tuple(merges)
@@ -88,6 +90,7 @@ def test_a_text_encodes_to_what_training_left_of_it(text: str, limit: int) -> No
 
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_no_two_merges_make_the_same_bytes(texts: list[str]) -> None:
+    """Theorem 34 in ``docs/theory.md``."""
     contents = [bytes([byte]) for byte in range(256)]
     for merge in naive([text.encode() for text in texts], 10**9)[0]:
         contents.append(contents[merge.left] + contents[merge.right])
@@ -98,6 +101,7 @@ def test_no_two_merges_make_the_same_bytes(texts: list[str]) -> None:
 @pytest.mark.parametrize("name", ["english.txt", "scripts.txt", "whitespace.txt", "code.txt"])
 @pytest.mark.parametrize("pattern", [None, "gpt2"])
 def test_merges_of_the_corpora(name: str, pattern: str | None) -> None:
+    """Theorem 33 in ``docs/theory.md``."""
     path = FIXTURES / "corpora" / name
     text = path.read_bytes().decode("utf-8")[:20_000]
     pretokens = regex.findall(R50K, text) if pattern else [text]
