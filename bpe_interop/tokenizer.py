@@ -478,7 +478,7 @@ class Tokenizer(Vocabulary):
 
         Raises:
             ValueError: ``most`` is negative.
-            The errors of :meth:`encode`.
+            BpeInteropError: as in :meth:`encode`.
         """
         if most < 0:
             raise ValueError(f"a text has no fewer than 0 ids, and not {most}")

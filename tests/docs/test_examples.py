@@ -82,6 +82,13 @@ def readme(data: Data, folder: Path) -> None:
     shutil.copyfile(data("corpora/udhr/udhr_hin.txt"), folder / "hindi.txt")
 
 
+def published(data: Data, folder: Path) -> None:
+    """Rank files and directories as their publishers have them."""
+    for name in ("llama-3/tokenizer.model", "llama-3.2", "qwen/qwen.tiktoken", "qwen3"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).symlink_to(data(name))
+
+
 def of_the_road(data: Data, folder: Path) -> None:
     """What the table of the page names, and no other file."""
     page = (DOCS / "from-bytes-to-gpt-4.md").read_text("utf-8")
@@ -91,6 +98,10 @@ def of_the_road(data: Data, folder: Path) -> None:
         there = name.removeprefix("seeds/")
         assert f"`{there}`" in table
         shutil.copy(data(name), folder / there)
+
+
+REAL_FILES = {"gguf.md": readme, "convert.md": published}
+"""What recipes need that read other real files than tiktoken's own."""
 
 
 class Page(NamedTuple):
@@ -114,7 +125,7 @@ def pages() -> list[Page]:
         name = path.relative_to(ROOT).as_posix()
         listed = blocks(name)
         if any(block.real for block in listed):
-            found.append(Page(f"{name} real", listed))
+            found.append(Page(f"{name} real", listed, real=REAL_FILES.get(path.name, no_files)))
         if plain := [block for block in listed if not block.real]:
             found.append(Page(name, plain, long=True))
     for path in sorted((DOCS / "refusals").glob("*.md")):

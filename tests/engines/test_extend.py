@@ -592,7 +592,7 @@ def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(FIXTURES.parent)
     page = (FIXTURES.parent / "docs" / "extending.md").read_text("utf-8")
     blocks = re.findall(r"```pycon\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 8
+    assert len(blocks) == 6
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "extending.md", None, 0)
     said: list[str] = []
     doctest.DocTestRunner().run(test, out=said.append)
