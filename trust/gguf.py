@@ -46,7 +46,7 @@ from fixtures.code_points import SCALARS
 from fixtures.newer_code_points import has_newer
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
-MEASURED, NAMES = _DOCS / "trust" / "gguf.md", _DOCS / "gguf-names.md"
+_MEASURED, _NAMES = _DOCS / "trust" / "gguf.md", _DOCS / "gguf-names.md"
 _TOGETHER = 32
 """So many code points stand in one text, with letters between them; one that differs is found."""
 
@@ -152,7 +152,7 @@ def agreement(data: Path, asked: str = "") -> str:
     ]
     if asked and asked not in [real.name for real in REAL]:
         raise SystemExit(f"{asked} is none of {', '.join(real.name for real in REAL)}")
-    there = {line.split(" | ")[0]: line for line in PAGE.read_text("utf-8").splitlines()}
+    there = {line.split(" | ")[0]: line for line in _MEASURED.read_text("utf-8").splitlines()}
     for real in REAL:
         head = f"| {real.name}"
         if not asked or asked == real.name:
@@ -452,5 +452,5 @@ def gguf(asked: tuple[str, ...]) -> None:
             raise click.BadParameter(f"{table!r} is none of {', '.join(TABLES)}")
         made = TABLES[table](data, name) if name else TABLES[table](data)
         if not name or table == "agreement":
-            page = NAMES if table in ("names", "costs") else MEASURED
+            page = _NAMES if table in ("names", "costs") else _MEASURED
             page.write_text(replaced(page.read_text("utf-8"), table, f"\n{made}\n"), "utf-8")
