@@ -9,7 +9,7 @@ that is ``long``. Lines stand in parts that a browser lays out when they are see
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from itertools import groupby
@@ -32,6 +32,16 @@ LONG = 20
 """Letters' widths of a token from which a line may end inside it; narrow panels hold few more."""
 
 
+def shortest(names: Sequence[str]) -> list[str]:
+    """Paths by their last parts, as many as tell them from each other; other names as they are."""
+    parts = [name.rstrip("/").split("/") for name in names]
+    for count in range(1, max(map(len, parts), default=1)):
+        ends = ["/".join(each[-count:]) for each in parts]
+        if len({*ends}) == len({*names}):
+            return [name if ":" in name else end for name, end in zip(names, ends, strict=True)]
+    return [*names]
+
+
 def to_view(sides: Sequence[Viewed], text: str, special: Special = "text") -> str:
     """A page of a text that needs nothing else, and no network.
 
@@ -44,12 +54,14 @@ def to_view(sides: Sequence[Viewed], text: str, special: Special = "text") -> st
     """
     size = len(text.encode("utf-8", "surrogatepass"))
     check_size(size, LIMIT)
+    names = shortest([side.label for side in sides])
+    sides = [replace(side, label=name) for side, name in zip(sides, names, strict=True)]
     return (
         templates()
         .get_template("view.html")
         .render(
             live=False,
-            labels=[side.label for side in sides],
+            labels=names,
             flows=flows(panels(sides, text, special)),
             numbers=range(len(sides)),
             chat=None,

@@ -31,7 +31,7 @@ from bpe_interop.limits import PAGE_TOKENIZERS
 from bpe_interop.model import BPEModel, Fallback, PairList, Vocab
 from bpe_interop.sources import load_source
 from bpe_interop.view.live import BODY_LIMIT, LIVE_LIMIT, LivePage, how_merged, listen
-from bpe_interop.view.page import sheet, to_view
+from bpe_interop.view.page import sheet, shortest, to_view
 from bpe_interop.view.panels import Panel, Viewed, panels
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
@@ -197,6 +197,25 @@ def test_no_text_becomes_markup(text: str) -> None:
 @settings(max_examples=60)
 def test_any_text_can_be_shown(text: str) -> None:
     ElementTree.fromstring(to_view(SIDES, text).removeprefix("<!DOCTYPE html>"))
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (
+            ["/data/llama/tokenizer.json", "/data/qwen/tokenizer.json"],
+            "llama/tokenizer.json qwen/tokenizer.json",
+        ),
+        (["a/my-tok/", "old-tok"], "my-tok old-tok"),
+        (["x/tok", "y/tok", "tiktoken:gpt2"], "x/tok y/tok tiktoken:gpt2"),
+        (["hf:org/a", "hf:org/b"], "hf:org/a hf:org/b"),
+        (["tok", "a/tok"], "tok a/tok"),
+        (["a/tok", "a/tok"], "tok tok"),
+        (["/deep/down/tok"], "tok"),
+    ],
+)
+def test_titles_are_the_shortest_names_that_differ(names: list[str], shown: str) -> None:
+    assert " ".join(shortest(names)) == shown
 
 
 def test_a_text_too_long_for_a_page_is_refused() -> None:
