@@ -15,7 +15,9 @@ from .entries import numbered
 from .errors import BpeInteropError
 from .model import BPEModel, TemplateText, all_ids, text_of
 from .quoting import show
-from .steps import JoinBytes, Split
+from .steps import JoinBytes, Pattern, Split
+from .text.spellings import PREFERRED
+from .theory.cuts import only_merges_bytes
 
 _WORD = re.compile(r"\s*[^\W\d_]+(?:[ '-][^\W\d_]+)*\s*")
 """Letters only; what has brackets, digits or underscores is meant as a marker."""
@@ -110,6 +112,8 @@ def _undecoded(model: BPEModel) -> Iterator[str]:
 
 def _not_given_back(model: BPEModel) -> tuple[str, str] | None:
     """The first text whose ids decode to another one; None where none is known."""
+    if _joins_what_it_cuts(model):
+        return None
     try:
         encoder = Encoder(model)
         for text in _TEXTS:
@@ -123,6 +127,30 @@ def _not_given_back(model: BPEModel) -> tuple[str, str] | None:
     except BpeInteropError:
         return None
     return None
+
+
+def _joins_what_it_cuts(model: BPEModel) -> bool:
+    """Whether it is plain that ids decode to their text, so that no encoder need be built."""
+    # The bytes of a text are cut, merged (Theorem 10) and joined again. The patterns of known
+    # families match every character. An added token may take spaces along, or another's id.
+    added = model.added or ()
+    own = numbered(model.vocab.ids, {token.id for token in added})
+    return (
+        model.alphabet == "byte"
+        and not model.normalizer
+        and not any(
+            t.looks_around or own.get(t.id, t.text.encode()) != t.text.encode() for t in added
+        )
+        and [*map(type, model.decoder or ())] == [JoinBytes]
+        and all(
+            isinstance(step, Split)
+            and isinstance(step.pattern, Pattern)
+            and step.pattern.source in PREFERRED
+            and (step.behavior != "removed" or step.invert)
+            for step in model.pretokenizer or ()
+        )
+        and only_merges_bytes(model)
+    )
 
 
 def _uncovered(model: BPEModel) -> Iterator[str]:

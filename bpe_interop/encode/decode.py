@@ -314,8 +314,11 @@ class Decoder:
 
     @cached_property
     def _contents(self) -> dict[int, bytes]:
-        ids = self._model.vocab.ids.items()
-        return {number: content for content, number in ids if number not in self._shared}
+        ids = self._model.vocab.ids
+        contents = dict(zip(ids.values(), ids, strict=True))  # a table makes no dictionary for it
+        for number in self._shared:
+            contents.pop(number, None)
+        return contents
 
     @cached_property
     def _bytes(self) -> dict[int, bytes]:

@@ -210,6 +210,9 @@ class Numbers(LazyDict[bytes, int]):
             return key in whole
         return self._find(key) is not None
 
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.table.tokens if self._whole is None else self._whole)
+
     @overload
     def get(self, key: bytes, default: None = None, /) -> int | None: ...
     @overload

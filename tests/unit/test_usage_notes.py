@@ -21,7 +21,12 @@ from in_tokenizers import id_of
 from tokenizers import Tokenizer
 
 from bpe_interop import load
+from bpe_interop.encode import Encoder
+from bpe_interop.model import AddedToken, BPEModel, PairList, Vocab
+from bpe_interop.quoting import show
+from bpe_interop.steps import JoinBytes, JoinTokens, Pattern, Replace, Split
 from bpe_interop.text.bytechars import to_chars
+from bpe_interop.text.spellings import GPT2
 from bpe_interop.usage_notes import usage_notes
 
 pytestmark = pytest.mark.usefixtures("few_texts")
@@ -105,6 +110,38 @@ def test_a_pattern_that_leaves_text_without_ids(tmp_path: Path, command: Command
     assert lost
     assert engine.encode_ordinary(lost) == []
     assert note in command("convert", tmp_path / "x.tiktoken", tmp_path / "out", "--to", "hf").out
+
+
+@pytest.mark.parametrize(
+    ("changes", "back"),
+    [
+        ({}, ""),
+        ({"added": (AddedToken("the", 900, lstrip=True, special=False),)}, "athe"),
+        ({"added": (AddedToken("the", 900, special=False),)}, ""),
+        ({"added": (AddedToken("zzz", 257, special=False),)}, "a tzzz"),
+        ({"normalizer": (Replace("t", "d"),)}, "a dhe"),
+        ({"decoder": (JoinTokens(),)}, "a \u0120t he"),
+        ({"pretokenizer": (Split(Pattern(GPT2, "oniguruma"), "removed"),)}, ""),
+        ({"pretokenizer": (Split(Pattern("[a-z]+", "oniguruma"), "removed", True),)}, "athe"),
+    ],
+)
+def test_what_needs_no_encoder_is_what_an_encoder_gives(changes: dict[str, Any], back: str) -> None:
+    ids = {bytes([byte]): byte for byte in range(256)} | {b" t": 256, b"he": 257}
+    model = BPEModel(
+        Vocab(ids),
+        PairList(((b" ", b"t"), (b"h", b"e"))),
+        normalizer=(),
+        pretokenizer=(Split(Pattern(GPT2, "oniguruma"), "isolated"),),
+        added=(),
+        decoder=(JoinBytes(),),
+    )
+    model = replace(model, **changes)
+    encoder = Encoder(model)
+    text = "a the"
+    if back:
+        assert encoder.decode(encoder.encode(text)) == back
+    notes = [note for note in usage_notes(model) if "does not give it back" in note]
+    assert [f"decode to {show(back)}" in note for note in notes] == [True] * bool(back)
 
 
 def packed() -> bytes:
