@@ -44,9 +44,11 @@ def explained(name: str) -> DocumentedCommand:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the examples are about: two tokenizers, a text and JSONL."""
+    """What the examples are about: two tokenizers and a `.model`, a text and JSONL."""
     for name, fixture in (("my-tok", "cl100k-tiny"), ("old-tok", "gpt2-tiny")):
         shutil.copytree(FIXTURES / "tokenizers" / fixture / "huggingface", tmp_path / name)
+    pieces = FIXTURES / "tokenizers" / "spm-tiny" / "sentencepiece" / "tokenizer.model"
+    shutil.copyfile(pieces, tmp_path / "tokenizer.model")
     (tmp_path / "story.txt").write_text("the year 2023 and the year 2024\n" * 3, "utf-8")
     (tmp_path / "parts").mkdir()
     line = json.dumps({"body": "the year 2023 and the year 2024"})
