@@ -209,6 +209,20 @@ class Encoder:
             return placed
         return placed[0], through(repaired_spans(text), placed[1])
 
+    def pieces(self, text: str, allowed_special: Allowed) -> Iterator[tuple[int | None, int]]:
+        """What a text is cut into: an added token's id, or None and a pretoken's length in bytes.
+
+        Raises:
+            The errors of :meth:`encode`.
+        """
+        for number, part, begins, _ in self._segments(repair(text), allowed_special, placed=False):
+            if number is not None:
+                yield number, 0
+                continue
+            for pretoken in self._splitter(part, first=begins):
+                alone = self._splitter.maps or pretoken.isascii()  # a character is a byte
+                yield None, len(pretoken) if alone else len(pretoken.encode())
+
     def normalize(self, text: str) -> str:
         """The text after the normalizer.
 
