@@ -108,9 +108,13 @@ def ended(line: str, call: Command) -> Outcome:
     return done
 
 
-def tree() -> dict[Path, bytes | None]:
-    """What is in the current folder."""
-    return {path: path.read_bytes() if path.is_file() else None for path in Path().rglob("*")}
+def tree() -> dict[Path, tuple[int, int] | None]:
+    """What is in the current folder: files with their size and when they were written, folders."""
+    found: dict[Path, tuple[int, int] | None] = {}
+    for path in Path().rglob("*"):
+        about = path.stat()
+        found[path] = (about.st_size, about.st_mtime_ns) if path.is_file() else None
+    return found
 
 
 def shown(line: str, done: Outcome) -> str:
