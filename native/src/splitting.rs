@@ -512,7 +512,7 @@ pub mod tests {
                 let after = (random(states) * 8) << SHIFT;
                 let begun: u32 = entries.get(class as usize).copied().unwrap_or(BACK);
                 entries.push(match random(8) {
-                    0..=3 if state > 0 => after | random(2) * ACCEPTS,
+                    0..=3 if state > 0 => after | (random(2) * ACCEPTS),
                     0..=5 if state == 0 => after,
                     4 | 5 if begun & BACK == 0 => begun | CUT | ACCEPTS,
                     6 if state > 0 => BACK | ACCEPTS,
