@@ -123,6 +123,7 @@ def shown(line: str, done: Outcome) -> str:
     parts = [f"$ {line}", f"[{done.code}]" if done.code else "", done.out.rstrip("\n"), errors]
     text = "\n".join(part for part in parts if part)
     text = re.sub(r"(?<=[a-z] )\d+\.\d+\.\d+\b", "VERSION", text)
+    text = re.sub(r"^encoding {4}.*", "encoding    BY", text, flags=re.M)  # the kernel, or Python
     return re.sub(r" +$", "", text, flags=re.M) + "\n"
 
 
