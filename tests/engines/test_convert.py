@@ -264,7 +264,12 @@ def test_an_engine_that_disagrees_leaves_nothing(
 
     monkeypatch.setattr(TokenizersEngine, "encode", lie)
     monkeypatch.setattr(TokenizersEngine, "encode_batch", lie_all)
+
+    def lie_back_on_all(self: TokenizersEngine, rows: Sequence[Sequence[int]]) -> list[str]:
+        return [lie_back(self, ids) for ids in rows]
+
     monkeypatch.setattr(TokenizersEngine, "decode", lie_back)
+    monkeypatch.setattr(TokenizersEngine, "decode_batch", lie_back_on_all)
     if force:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "tokenizer.json").touch()
