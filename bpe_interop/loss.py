@@ -22,7 +22,7 @@ Field: TypeAlias = Literal[
     "chat_template",
     "extras",
 ]
-"""The fields of a model by which losses and differences are named; ``model.FIELDS`` lists them."""
+"""The fields of a model by which losses and differences are named, in the order of reports."""
 
 
 @dataclass(frozen=True, slots=True)

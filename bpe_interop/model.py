@@ -15,16 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, compress, count, islice
 from operator import not_
-from typing import TYPE_CHECKING, Literal, TypeAlias, Union
+from typing import Literal, TypeAlias, Union, get_args
 
 from .errors import InvalidModelError
 from .kernel.tables import are_checked, as_dict, is_checked
+from .loss import Field
 from .memo import Memo
 from .quoting import escaped, show
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
-
-if TYPE_CHECKING:
-    from .loss import Field
 
 MAX_ID = 2**32 - 1
 """The largest id and rank: engines hold them in 32 unsigned bits."""
@@ -298,21 +296,7 @@ class BPEModel:
 _WIDEST = 100
 """Characters of a field that ``str`` shows."""
 
-FIELDS: tuple[Field, ...] = (
-    "alphabet",
-    "affixes",
-    "vocab",
-    "merges",
-    "lookup_first",
-    "fallback",
-    "normalizer",
-    "pretokenizer",
-    "added",
-    "sequence_template",
-    "decoder",
-    "chat_template",
-    "extras",
-)
+FIELDS: tuple[Field, ...] = get_args(Field)
 """The shared names of ``diff()``, ``Loss.field``, ``--drop`` and every report."""
 
 

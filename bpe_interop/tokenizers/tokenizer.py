@@ -363,9 +363,7 @@ class Tokenizer:
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
         """The encoding of each text or pair, as :meth:`encode`, on all cores."""
-        sequences = several(input, "texts")
-        given = [_one_or_two(each, is_pretokenized) for each in sequences]
-        return self._encoded(given, is_pretokenized, add_special_tokens)
+        return self._encoded_each(input, is_pretokenized, add_special_tokens, fast=False)
 
     def encode_batch_fast(
         self,
@@ -374,9 +372,13 @@ class Tokenizer:
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
         """The same without tokens, words and offsets of the texts: "", None and (0, 0)."""
-        sequences = several(input, "texts")
-        given = [_one_or_two(each, is_pretokenized) for each in sequences]
-        return self._encoded(given, is_pretokenized, add_special_tokens, fast=True)
+        return self._encoded_each(input, is_pretokenized, add_special_tokens, fast=True)
+
+    def _encoded_each(
+        self, input: Iterable[Any], is_pretokenized: bool, add_special_tokens: bool, *, fast: bool
+    ) -> list[Encoding]:
+        given = [_one_or_two(each, is_pretokenized) for each in several(input, "texts")]
+        return self._encoded(given, is_pretokenized, add_special_tokens, fast=fast)
 
     async def async_encode(self, *given: Any, **more: Any) -> Encoding:
         """:meth:`encode` in a thread."""

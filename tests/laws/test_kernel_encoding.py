@@ -6,7 +6,7 @@ import random
 import sys
 import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
@@ -128,6 +128,15 @@ def merging_bytes() -> BPEModel:
 
 
 # The tables.
+
+
+def in_threads(work: Callable[[int], None]) -> None:
+    """Four threads that each do a work, which is given another seed."""
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 @pytest.mark.parametrize("name", PATTERNS)
@@ -586,11 +595,7 @@ def test_threads_share_an_encoder() -> None:
             if encoder.encode(texts[place]) != expected[place]:
                 wrong.append(place)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert wrong == []
 
 
@@ -753,9 +758,5 @@ def test_threads_share_a_decoder() -> None:
             if encoder.decode(lists[place]) != "".join(map(chr, lists[place])):
                 wrong.append(place)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert wrong == []
