@@ -589,7 +589,7 @@ def test_importing_loads_nothing_slow(module: str) -> None:
 
 
 LATER = {
-    *("importlib.metadata", "importlib.resources", "difflib", "html", "google.protobuf"),
+    *("importlib.metadata", "importlib.resources", "difflib", "html"),
 }
 """What only few need who read a file: to import it would take longer than to read the file."""
 
@@ -601,15 +601,14 @@ def test_reading_a_file_waits_for_nothing_that_others_need() -> None:
         tiny / "gpt2-tiny" / "huggingface" / "tokenizer.json",
         tiny / "spm-tiny" / "sentencepiece" / "tokenizer.model",
     ]
-    is_native = running().kernel == "native"  # without it, protobuf reads the .model
     script = "from bpe_interop import load; [load(path) for path in sys.argv[1:]]"
-    modules = imported_by(script, *map(str, files[: 3 if is_native else 2]))
+    modules = imported_by(script, *map(str, files))
     assert not SLOW & modules
     assert not LATER & modules
 
 
 MUCH_LATER = {
-    *("rich", "importlib.metadata", "importlib.resources", "difflib", "html", "google.protobuf"),
+    *("rich", "importlib.metadata", "importlib.resources", "difflib", "html"),
     *("concurrent.futures", "bpe_interop.workers", "bpe_interop.corpora", "bpe_interop.compare"),
 }
 """What most conversions that go into a pipe and are not verified have no need of."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -619,57 +618,18 @@ def test_random_bytes(data: bytes) -> None:
     assert FORMAT.sniff({"tokenizer.model": data}) in (True, False)
 
 
-# The schema.
-
-
-def test_the_schema_stands_alone() -> None:
-    """It is in no pool that others use, and is imported when a file is read."""
+def test_no_protobuf_is_imported() -> None:
+    """Whoever runs another version of it in the same program is not disturbed."""
     code = (
         "import sys\n"
         "from bpe_interop.formats import by_name\n"
         "row = by_name('spm')\n"
-        "assert not row.sniff({'a.model': b'x'})\n"
+        "unknown = b'\\xa0\\x06\\x01'\n"
+        "data = open(sys.argv[1], 'rb').read() + unknown\n"
+        "row.dump(row.load({'tokenizer.model': data}))\n"
         "assert not any(m.startswith('google') for m in sys.modules)\n"
-        "row.load({'tokenizer.model': open(sys.argv[1], 'rb').read()})\n"
-        "from google.protobuf import descriptor_pool\n"
-        "try:\n"
-        "    descriptor_pool.Default().FindFileByName('bpe_interop/sentencepiece_model.proto')\n"
-        "except KeyError:\n"
-        "    print('private')\n"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code, str(MODELS[0])], capture_output=True, text=True, check=True
-    )
-    assert run.stdout == "private\n"
-
-
-def test_pure_python_protobuf_reads_the_same() -> None:
-    code = (
-        "import sys\n"
-        "from bpe_interop.formats import by_name\n"
-        "row, data = by_name('spm'), open(sys.argv[1], 'rb').read()\n"
-        "assert row.dump(row.load({'tokenizer.model': data}))['tokenizer.model'] == data\n"
-        "from bpe_interop.errors import FormatError\n"
-        "for damaged in (data[:-1], data[:100], b'\\x0f\\x01'):\n"
-        "    try:\n"
-        "        row.load({'tokenizer.model': damaged})\n"
-        "    except FormatError as error:\n"
-        "        print(error.where)\n"
-    )
-    own = {**os.environ, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"}
-    for path in MODELS[:3]:
-        said = [
-            subprocess.run(
-                [sys.executable, "-c", code, str(path)],
-                capture_output=True,
-                text=True,
-                check=True,
-                env=env,
-            ).stdout
-            for env in (own, dict(os.environ))
-        ]
-        assert said[0] == said[1]
-        assert said[0].count("byte") == 3
+    subprocess.run([sys.executable, "-c", code, str(MODELS[0])], check=True)
 
 
 # Telling files apart.

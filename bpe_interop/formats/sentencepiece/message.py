@@ -12,7 +12,7 @@ import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 from ...errors import FormatError
 from ...model import AddedToken, BPEModel, Json
@@ -24,10 +24,16 @@ from .schema import (
     CONTROL,
     NORMAL,
     NORMALIZER_SPEC,
+    PIECE,
+    PIECES,
+    SCORE,
     TRAINER_SPEC,
+    TYPE,
     UNKNOWN,
     USER_DEFINED,
-    new_model,
+    Message,
+    float32,
+    varint,
 )
 
 Dummy: TypeAlias = Literal["none", "prefix", "suffix"]
@@ -116,17 +122,33 @@ def outline_of(pieces: Sequence[Piece]) -> Outline:
     return Outline(len(pieces), others)
 
 
-def message_of(model: BPEModel, flags: Flags, pieces: Sequence[Piece]) -> Any:
-    """The whole message: what the model states, and the source's own settings where it has any.
+def written_pieces(model: BPEModel, pieces: Sequence[Piece]) -> bytes:
+    """The first field of the message: a list, whose messages are made without a :class:`.Message`
+    each, of which there are hundreds of thousands.
+    """
+    own = model.extras.get("sentencepiece")
+    unscored, typed = (
+        {*cast("list[int]", own.get(key) or [])} if isinstance(own, dict) else set[int]()
+        for key in ("unscored", "typed")
+    )
+    parts: list[bytes] = []
+    for number, (surface, score, kind) in enumerate(pieces):
+        data = b"".join((PIECE, varint(len(surface)), surface))
+        # What is left out is 0.0, and no -0.0.
+        if number not in unscored or str(score) != "0.0":
+            data += SCORE + float32(score)
+        if kind != NORMAL or number in typed:
+            data += TYPE + varint(kind)
+        parts += (PIECES, varint(len(data)), data)
+    return b"".join(parts)
+
+
+def message_of(model: BPEModel, flags: Flags, pieces: Sequence[Piece]) -> Message:
+    """The message but for its pieces: what the model states, and the source's own settings.
 
     ``flags`` are those of the model's normalizer and pre-tokenizer.
     """
-    message = new_model()
-    for piece in pieces:
-        made = message.pieces.add()
-        made.piece, made.score = piece.surface, piece.score
-        if piece.type != NORMAL:
-            made.type = piece.type
+    message = Message()
     _fill_specs(message, model, flags, outline_of(pieces))
     extras = model.extras.get("sentencepiece")
     if isinstance(extras, dict):
@@ -135,14 +157,14 @@ def message_of(model: BPEModel, flags: Flags, pieces: Sequence[Piece]) -> Any:
     return message
 
 
-def _place_dummy(spec: Any, flags: Flags) -> None:
+def _place_dummy(spec: Message, flags: Flags) -> None:
     """Where there is a dummy space, the model says on which side, whatever the source's spec."""
     suffix = flags.dummy == "suffix"
     if flags.dummy != "none" and spec.treat_whitespace_as_suffix != suffix:
         spec.treat_whitespace_as_suffix = suffix
 
 
-def _fill_specs(message: Any, model: BPEModel, flags: Flags, outline: Outline) -> None:
+def _fill_specs(message: Message, model: BPEModel, flags: Flags, outline: Outline) -> None:
     _fill_trainer(message.trainer_spec, model, flags, outline)
     _fill_normalizer(message.normalizer_spec, flags)
     decoder = join_pieces(model)
@@ -161,7 +183,7 @@ def join_pieces(model: BPEModel) -> JoinPieces:
     return JoinPieces(texts[0] if texts else DEFAULT_SURFACE, "none", False)
 
 
-def _fill_trainer(spec: Any, model: BPEModel, flags: Flags, outline: Outline) -> None:
+def _fill_trainer(spec: Message, model: BPEModel, flags: Flags, outline: Outline) -> None:
     added, others = model.added or (), outline.others.values()
     spec.model_type = BPE
     spec.vocab_size = outline.count
@@ -206,7 +228,7 @@ def _holder(
     return -1
 
 
-def _fill_normalizer(spec: Any, flags: Flags) -> None:
+def _fill_normalizer(spec: Message, flags: Flags) -> None:
     spec.name = b"user_defined" if flags.charsmap else b"identity"
     spec.precompiled_charsmap = flags.charsmap
     spec.add_dummy_prefix = flags.dummy != "none"
@@ -218,7 +240,7 @@ def _fill_normalizer(spec: Any, flags: Flags) -> None:
 
 
 def extras_of(
-    message: Any,
+    message: Message,
     model: BPEModel,
     flags: Flags,
     outline: Outline,
@@ -230,12 +252,12 @@ def extras_of(
     Raises:
         FormatError: a number in a spec is not finite.
     """
-    plain = type(message)()
+    plain = Message()
     _fill_specs(plain, model, flags, outline)
     extras: dict[str, Json] = {}
     for name, fields in _SPECS.items():
-        if not message.HasField(name):
-            if plain.HasField(name):
+        if not message.has(name):
+            if plain.has(name):
                 extras[name] = None
             continue
         theirs, ours = getattr(message, name), getattr(plain, name)
@@ -244,9 +266,9 @@ def extras_of(
             value = _json_of(theirs, field, kind, f"{file}: {name}.{field}")
             if value != _json_of(ours, field, kind, file):
                 others[field] = value
-        if others or not plain.HasField(name):
+        if others or not plain.has(name):
             extras[name] = others
-    if message.HasField("self_test_data"):
+    if message.has("self_test_data"):
         samples = message.self_test_data.samples
         extras["self_test_data"] = [
             {
@@ -259,10 +281,10 @@ def extras_of(
     return extras
 
 
-def _json_of(spec: Any, field: str, kind: str, where: str) -> Json:
+def _json_of(spec: Message, field: str, kind: str, where: str) -> Json:
     if kind == "strings":
         return [_text(value) for value in getattr(spec, field)]
-    if not spec.HasField(field):
+    if not spec.has(field):
         return None
     value = getattr(spec, field)
     if isinstance(value, bytes):
@@ -286,47 +308,39 @@ def _bytes(value: Json) -> bytes:
     return str(value).encode("utf-8")
 
 
-def _apply(message: Any, extras: Mapping[str, Json]) -> None:
+def _apply(message: Message, extras: Mapping[str, Json]) -> None:
     for name, fields in _SPECS.items():
         if name not in extras:
             continue
         stated = extras[name]
         if stated is None:
             if not _says_more(getattr(message, name), _STATED[name]):
-                message.ClearField(name)
+                message.clear(name)
         elif isinstance(stated, dict):
             spec = getattr(message, name)
             # A spec that is there without a field is written, too.
-            spec.SetInParent()
+            spec.state()
             for field, _, kind, _ in fields:
                 if field in stated:
                     _set(spec, field, kind, stated[field], stated=field in _STATED[name])
     samples = extras.get("self_test_data")
     if isinstance(samples, list):
-        message.self_test_data.SetInParent()
+        message.self_test_data.state()
         for sample in samples:
-            made = message.self_test_data.samples.add()
+            made = message.self_test_data.add("samples")
             for key, value in cast("dict[str, Json]", sample).items():
                 _set(made, key, "string", value)
-    for number in cast("list[int]", extras.get("unscored") or []):
-        # What is left out is 0.0, and no -0.0.
-        if number < len(message.pieces) and str(message.pieces[number].score) == "0.0":
-            message.pieces[number].ClearField("score")
-    for number in cast("list[int]", extras.get("typed") or []):
-        if number < len(message.pieces):
-            # A field that is set is written, also where it has its default.
-            message.pieces[number].type = message.pieces[number].type
 
 
 def idle_settings(model: BPEModel, flags: Flags, pieces: Sequence[Piece]) -> list[str]:
     """The source's own settings that a ``.model`` says without them, or that pieces rule out."""
     extras = cast("dict[str, Json]", model.extras.get("sentencepiece") or {})
-    plain = new_model()
+    plain = Message()
     _fill_specs(plain, model, flags, outline_of(pieces))
     idle = list(extras.keys() - {*_SPECS, "self_test_data", "unscored", "typed"})
     for name, fields in _SPECS.items():
         stated, spec = extras.get(name), getattr(plain, name)
-        has_spec = plain.HasField(name)
+        has_spec = plain.has(name)
         if name in extras and not stated and has_spec == (stated is not None):
             idle.append(name)
         elif stated is None and has_spec and _says_more(spec, _STATED[name]):
@@ -355,21 +369,19 @@ def _states_side(extras: Mapping[str, Json]) -> bool:
     return isinstance(spec, dict) and "treat_whitespace_as_suffix" in spec
 
 
-def _says_more(spec: Any, stated: tuple[str, ...]) -> bool:
+def _says_more(spec: Message, stated: tuple[str, ...]) -> bool:
     """Whether leaving a spec out would change what the model states."""
-    empty = type(spec)()
-    return any(getattr(spec, field) != getattr(empty, field) for field in stated)
+    return any(getattr(spec, field) != spec.default(field) for field in stated)
 
 
-def _set(spec: Any, field: str, kind: str, value: Json, *, stated: bool = False) -> None:
+def _set(spec: Message, field: str, kind: str, value: Json, *, stated: bool = False) -> None:
     if value is None:
-        default = type(spec)()
-        if not stated or getattr(spec, field) == getattr(default, field):
-            spec.ClearField(field)
+        if not stated or getattr(spec, field) == spec.default(field):
+            spec.clear(field)
     elif stated:
         return
     elif kind == "strings":
-        spec.ClearField(field)
+        spec.clear(field)
         getattr(spec, field).extend(_bytes(entry) for entry in cast("list[Json]", value))
     else:
         setattr(spec, field, _bytes(value) if kind in ("string", "bytes") else value)

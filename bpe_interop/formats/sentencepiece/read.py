@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import copysign, isfinite
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from ...errors import ONLY_BPE, FormatError, InvalidModelError, UnsupportedError
 from ...kernel.readers import take_pieces
@@ -47,10 +47,9 @@ from .schema import (
     UNKNOWN,
     UNUSED,
     USER_DEFINED,
+    Message,
     parse,
-    unread,
 )
-from .wire import ModelSettings
 
 MAIN = "tokenizer.model"
 SUFFIX = ".model"
@@ -78,8 +77,8 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     _check_bytes(outline, spec.byte_fallback, name)
     _check_charsmaps(message, name)
     unknown = _unknown(outline, name)
-    # What the kernel takes, protobuf writes again byte for byte (`take`).
-    if not taken and not notes and message.SerializeToString(deterministic=True) != files[name]:
+    # What the kernel takes is written again byte for byte (`take`).
+    if not taken and not notes and message.written() != files[name]:
         notes.append(f"{name}: written again it has the same fields, and not the same bytes")
     if spec.model_prefix == PRETOKEN_LEVEL.encode():
         notes.append(f"{name} is labelled as {PRETOKEN_LEVEL}; it must not be used for whole texts")
@@ -117,10 +116,10 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     return replace(model, extras={"sentencepiece": extras}) if extras else model
 
 
-def _read(data: bytes, file: str, notes: list[str]) -> tuple[Any, PieceListing]:
+def _read(data: bytes, file: str, notes: list[str]) -> tuple[Message, PieceListing]:
     """The message and its pieces, as Python reads them; adds notes."""
-    message = parse(data, file)
-    notes += unread(message, data, file)
+    message, unread = parse(data, file)
+    notes += unread
     if not message.pieces:
         raise FormatError("there are no pieces", where=file, fix="is this a SentencePiece model?")
     _check_type(message, file)
@@ -144,11 +143,11 @@ def main_file(files: Mapping[str, bytes]) -> str:
     return named[0] if len(named) == 1 else rest[0]
 
 
-def _check_type(message: Any, file: str) -> None:
+def _check_type(message: Message, file: str) -> None:
     kind = message.trainer_spec.model_type
     if kind == BPE:
         return
-    stated = message.trainer_spec.HasField("model_type")
+    stated = message.trainer_spec.has("model_type")
     raise UnsupportedError(
         f"the model is {MODEL_TYPES[kind]}, not BPE: it cannot be held as merges"
         + ("" if stated else " (no type is given, which means UNIGRAM)"),
@@ -157,7 +156,7 @@ def _check_type(message: Any, file: str) -> None:
     )
 
 
-def _read_pieces(message: Any, file: str) -> list[Piece]:
+def _read_pieces(message: Message, file: str) -> list[Piece]:
     """The pieces, each checked as ``ModelInterface::InitializePieces`` does, and more strictly."""
     listed = message.pieces
     surfaces = [entry.piece for entry in listed]
@@ -250,7 +249,7 @@ def _unknown(outline: Outline, file: str) -> int:
     return places[0]
 
 
-def _added(listing: PieceListing, spec: Any, unknown: int) -> tuple[AddedToken, ...]:
+def _added(listing: PieceListing, spec: Message, unknown: int) -> tuple[AddedToken, ...]:
     roles = _roles(listing, spec, unknown)
     return tuple(
         AddedToken(piece.surface.decode(), number, roles=tuple(sorted(roles.get(number, ()))))
@@ -259,7 +258,7 @@ def _added(listing: PieceListing, spec: Any, unknown: int) -> tuple[AddedToken, 
     )
 
 
-def _roles(listing: PieceListing, spec: Any, unknown: int) -> dict[int, list[str]]:
+def _roles(listing: PieceListing, spec: Message, unknown: int) -> dict[int, list[str]]:
     """The roles of pieces."""
     others, ids = listing.outline.others, listing.vocab.ids
     # They go by surface (sentencepiece_processor.cc, bos_id). The ids that the spec names are the
@@ -294,7 +293,7 @@ def _zeros(listing: PieceListing, file: str) -> list[str]:
     ]
 
 
-def _flags(message: Any) -> Flags:
+def _flags(message: Message) -> Flags:
     spec = message.normalizer_spec
     dummy: Dummy = "none"
     if spec.add_dummy_prefix:
@@ -304,10 +303,10 @@ def _flags(message: Any) -> Flags:
     )
 
 
-def _surface(message: Any, file: str) -> str:
+def _surface(message: Message, file: str) -> str:
     """What the unknown piece is decoded to."""
     spec = message.trainer_spec
-    if not spec.HasField("unk_surface"):
+    if not spec.has("unk_surface"):
         return DEFAULT_SURFACE
     try:
         surface: str = spec.unk_surface.decode("utf-8")
@@ -318,7 +317,7 @@ def _surface(message: Any, file: str) -> str:
     return surface
 
 
-def _denormalizer(message: Any, file: str) -> bytes:
+def _denormalizer(message: Message, file: str) -> bytes:
     """The character map of decoded texts; the other settings are the trainer's (all off)."""
     spec = message.denormalizer_spec
     charsmap: bytes = spec.precompiled_charsmap
@@ -332,7 +331,7 @@ def _denormalizer(message: Any, file: str) -> bytes:
     return charsmap
 
 
-def _check_charsmaps(message: Any, file: str) -> None:
+def _check_charsmaps(message: Message, file: str) -> None:
     """Refuses a damaged character map; sentencepiece reads outside it."""
     for field in ("normalizer_spec", "denormalizer_spec"):
         charsmap = getattr(message, field).precompiled_charsmap
@@ -369,7 +368,7 @@ class PieceListing(NamedTuple):
     presence: Mapping[str, Json]
 
 
-def take(data: bytes, file: str) -> tuple[Any, PieceListing] | None:
+def take(data: bytes, file: str) -> tuple[Message, PieceListing] | None:
     """The message of a file without its pieces, and these; None where Python reads them."""
     if len(data) > MAX_SIZE:
         return None
@@ -377,28 +376,21 @@ def take(data: bytes, file: str) -> tuple[Any, PieceListing] | None:
     pieces = take_pieces(data)
     if pieces is None or pieces.count > MAX_PIECES:
         return None
-    # So is a rest that is malformed, or has fields that are not known, or that protobuf would write
+    # So is a rest that is malformed, or has fields that are not known, or would be written
     # otherwise.
-    message = ModelSettings.of(pieces.rest) or _by_protobuf(pieces.rest, file)
-    if message is None:
-        return None
+    message = Message()
+    if pieces.rest:
+        try:
+            message, notes = parse(pieces.rest, file)
+        except (FormatError, UnsupportedError):
+            return None
+        if message.pieces or notes or message.written() != pieces.rest:
+            return None
     others = {number: Piece(surface, score, kind) for number, surface, score, kind in pieces.others}
     outline = Outline(pieces.count, others)
     vocab = Vocab(pieces.ids, _kinds(outline), pieces.scores)
     presence: dict[str, Json] = {"typed": [*pieces.typed]} if pieces.typed else {}
     return message, PieceListing(outline, vocab, pieces.ranks, pieces.lacking, presence)
-
-
-def _by_protobuf(data: bytes, file: str) -> Any:
-    """A message without pieces that protobuf would write again; None for another one."""
-    try:
-        message = parse(data, file)
-        written: bytes = message.SerializeToString(deterministic=True)
-        if message.pieces or written != data or unread(message, data, file):
-            return None
-    except (FormatError, UnsupportedError):
-        return None  # Python reads the whole, and says what is wrong
-    return message
 
 
 def listing_of(pieces: Sequence[Piece], presence: Mapping[str, Json]) -> PieceListing:
@@ -414,14 +406,14 @@ def listing_of(pieces: Sequence[Piece], presence: Mapping[str, Json]) -> PieceLi
     return PieceListing(outline, vocab, _ranks_of(pieces), lacks_characters(pieces), presence)
 
 
-def presence_of(message: Any) -> dict[str, Json]:
+def presence_of(message: Message) -> dict[str, Json]:
     """The pieces that leave their score out, and those that say that they are normal."""
     unscored: list[Json] = []
     typed: list[Json] = []
     for number, piece in enumerate(message.pieces):
-        if not piece.HasField("score"):
+        if not piece.has("score"):
             unscored.append(number)
-        if piece.type == NORMAL and piece.HasField("type"):
+        if piece.type == NORMAL and piece.has("type"):
             typed.append(number)
     present: dict[str, Json] = {}
     if unscored:

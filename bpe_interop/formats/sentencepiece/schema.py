@@ -1,22 +1,19 @@
-"""The messages of a SentencePiece model, declared here and read with ``google.protobuf``.
+"""The messages of a SentencePiece model: declared, read and written here.
 
-Source: ``src/sentencepiece_model.proto`` of sentencepiece 0.2.0 to 0.2.3 (proto2). The generated
-module that sentencepiece ships fails to import on most versions of protobuf, and collides with
-the one in transformers; these declarations have a file name and a descriptor pool of their own.
+Source: ``src/sentencepiece_model.proto`` of sentencepiece 0.2.0 to 0.2.3 (proto2), and
+https://protobuf.dev/programming-guides/encoding. A message is a run of fields, each a key (number
+and wire type, as a varint) and a value.
 
-Fields that the source calls ``string`` are declared ``bytes``, which is the same on the wire:
-whether malformed UTF-8 in a proto2 string can be read differs between versions of protobuf.
-
-protobuf itself does not say *where* something is wrong, so a file that it refuses, or that holds
-what the schema does not read, is walked here: a message is a run of fields, each a key (number and
-wire type, as a varint) and a value (https://protobuf.dev/programming-guides/encoding).
+google.protobuf is not asked. It does not say *where* something is wrong, takes longer to be
+imported than most files to be read, and the generated module that sentencepiece ships fails to
+import on most versions of it. Tests read and write the same with it.
 """
 
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any, NamedTuple, TypeAlias, Union
 
 from ...errors import FormatError, UnsupportedError
@@ -123,9 +120,160 @@ BPE = ENUMS["TrainerSpec.ModelType"]["BPE"]
 MODEL_TYPES = {number: name for name, number in ENUMS["TrainerSpec.ModelType"].items()}
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 
-_PACKAGE = "bpe_interop.sentencepiece"
-_EXTENSIONS = (200, 1 << 29)
-"""Field numbers that are open to others, in every message but ``SelfTestData.Sample``."""
+
+VARINT, FIXED64, LENGTH, START_GROUP, END_GROUP, FIXED32 = range(6)
+_WIRE_NAMES = (
+    "varint", "64-bit", "length-delimited", "start of a group", "end of a group", "32-bit",
+)  # fmt: skip
+_MAX_NUMBER = (1 << 29) - 1
+_MAX_GROUPS = 100
+"""So deep groups may be nested (protobuf's ``RecursionLimit``)."""
+_SHORT = 5
+"""Bytes of a key or a size; protobuf reads no longer ones."""
+_FLOAT = struct.Struct("<f")
+float32 = _FLOAT.pack
+"""The four bytes of a number."""
+PIECES, PIECE, SCORE, TYPE = b"\x0a", b"\x0a", b"\x15", b"\x18"
+"""The keys of the list of pieces and of the fields of each, as they are written."""
+
+
+def _wire_type(kind: str) -> int:
+    if kind == "float":
+        return FIXED32
+    return VARINT if kind in ("bool", "int32", "uint64") or kind in ENUMS else LENGTH
+
+
+def _is_list(kind: str) -> bool:
+    return kind.endswith(("*", "strings"))
+
+
+def _default(kind: str, default: Default) -> Any:
+    if kind in ("string", "bytes"):
+        return str(default or "").encode()
+    if kind in ENUMS:
+        return ENUMS[kind][str(default)]
+    if kind == "float":  # as a float32 holds it
+        return _FLOAT.unpack(_FLOAT.pack(default or 0.0))[0]
+    return bool(default) if kind == "bool" else default or 0
+
+
+_BY_NAME: Mapping[str, Mapping[str, tuple[str, Any]]] = {
+    message: {name: (kind, _default(kind, default)) for name, _, kind, default in fields}
+    for message, fields in MESSAGES.items()
+}
+_BY_NUMBER: Mapping[str, Mapping[int, tuple[str, str, int, bool]]] = {
+    message: {
+        number: (name, kind, _wire_type(kind), _is_list(kind)) for name, number, kind, _ in fields
+    }
+    for message, fields in MESSAGES.items()
+}
+"""The name, the kind and the wire type of each field, and whether it is a list."""
+
+
+class Message:
+    """A message with its fields as attributes; one that is not there has its default.
+
+    A message in a field is there once it has a field itself, or is stated.
+    """
+
+    __slots__ = ("_kind", "_stated", "_values")
+    _kind: str
+    _stated: bool
+    _values: dict[str, Any]
+
+    def __init__(self, kind: str = "ModelProto") -> None:
+        put = super().__setattr__
+        put("_kind", kind)
+        put("_stated", False)
+        put("_values", {})
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._values:
+            return self._values[name]
+        if name not in _BY_NAME[self._kind]:
+            raise AttributeError(name)
+        kind, default = _BY_NAME[self._kind][name]
+        if kind in MESSAGES:
+            return self._values.setdefault(name, Message(kind))
+        return self._values.setdefault(name, []) if _is_list(kind) else default
+
+    def __setattr__(self, name: str, value: object) -> None:
+        self._values[name] = value
+
+    def add(self, name: str) -> Message:
+        """A new message at the end of a list of them."""
+        made = Message(_BY_NAME[self._kind][name][0].rstrip("*"))
+        getattr(self, name).append(made)
+        return made
+
+    def has(self, name: str) -> bool:
+        """Whether a field that is no list is there."""
+        value = self._values.get(name)
+        return value.is_there() if isinstance(value, Message) else value is not None
+
+    def is_there(self) -> bool:
+        return self._stated or any(
+            value != [] if isinstance(value, list) else self.has(name)
+            for name, value in self._values.items()
+        )
+
+    def state(self) -> None:
+        """A message that is there, be it empty."""
+        super().__setattr__("_stated", True)
+
+    def clear(self, name: str) -> None:
+        self._values.pop(name, None)
+
+    def default(self, name: str) -> Any:
+        return _BY_NAME[self._kind][name][1]
+
+    def written(self) -> bytes:
+        """Its bytes as protobuf writes them: fields by number, each number as short as it can be.
+
+        Raises:
+            OverflowError: a number is none of its kind.
+        """
+        return b"".join(self._parts())
+
+    def _parts(self) -> Iterator[bytes]:
+        values = self._values
+        for name, number, kind, _ in MESSAGES[self._kind]:
+            if name not in values:
+                continue
+            for value in values[name] if _is_list(kind) else (values[name],):
+                wire = _wire_type(kind)
+                key = _KEYS[number << 3 | wire]
+                if isinstance(value, Message):
+                    if _is_list(kind) or value.is_there():
+                        data = value.written()
+                        yield from (key, varint(len(data)), data)
+                elif wire == LENGTH:
+                    yield from (key, varint(len(value)), value)
+                elif wire == FIXED32:
+                    yield from (key, _FLOAT.pack(value))
+                else:
+                    # A negative number is written in 64 bits, as its two's complement.
+                    yield from (key, varint(int(value) % (1 << 64)))
+
+
+def varint(value: int) -> bytes:
+    """A number of seven bits a byte, the lowest first; the last byte has no eighth bit."""
+    if value < 0x80:
+        return bytes((value,))
+    made = bytearray()
+    while value >> 7:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    made.append(value)
+    return bytes(made)
+
+
+_KEYS = {
+    key: varint(key)
+    for fields in MESSAGES.values()
+    for _, number, kind, _ in fields
+    for key in (number << 3 | _wire_type(kind),)
+}
 
 
 def looks_like_model(data: bytes, *, named: bool) -> bool:
@@ -138,61 +286,35 @@ def looks_like_model(data: bytes, *, named: bool) -> bool:
     return head[:1] == b"\n" and len(head) > 3 and head[2] == 0x0A and head[3] + 2 <= head[1] < 0x80
 
 
-def new_model() -> Any:
-    """An empty ``ModelProto``."""
-    return _model_class()()
-
-
-def parse(data: bytes, file: str) -> Any:
-    """The ``ModelProto`` that a file holds.
+def parse(data: bytes, file: str) -> tuple[Message, list[str]]:
+    """The ``ModelProto`` that a file holds, and notes on what it holds beyond the schema.
 
     Raises:
-        FormatError: it is empty, larger than any model, or no protobuf message of this kind.
+        FormatError: it is empty, larger than any model, or no such message; the message names the
+            byte.
+        UnsupportedError: the type of a piece or of the model is a number that is not known.
     """
     if not data:
         raise FormatError("the file is empty", where=file)
     if len(data) > MAX_SIZE:
         raise FormatError(f"{len(data):,} bytes are more than any model has", where=file)
-    from google.protobuf.message import DecodeError
-
-    message = new_model()
+    message, strays = Message(), list[Stray]()
     try:
-        message.ParseFromString(data)
-    except DecodeError:
-        raise _malformed(*explain(data, MESSAGES, "ModelProto"), file) from None
+        _read(message, data, 0, len(data), "", strays)
+    except MalformedError as error:
+        raise FormatError(
+            error.what,
+            where=f"{file}: byte {error.offset}",
+            fix="the file may be cut off or damaged; get it again",
+        ) from None
     if len(message.pieces) > MAX_PIECES:
         raise FormatError(f"{len(message.pieces):,} pieces are more than any model has", where=file)
-    return message
+    return message, _notes(strays, file)
 
 
-def _malformed(offset: int, what: str, file: str) -> FormatError:
-    return FormatError(
-        what,
-        where=f"{file}: byte {offset}",
-        fix="the file may be cut off or damaged; get it again",
-    )
-
-
-def unread(message: Any, data: bytes, file: str) -> list[str]:
-    """What a file holds beyond the schema, as notes; it is left out where it is written again.
-
-    Raises:
-        FormatError: a known field has another wire type, or what is not known is no field.
-        UnsupportedError: the type of a piece or of the model is a number that is not known.
-    """
-    size = message.ByteSize()
-    message.DiscardUnknownFields()
-    if message.ByteSize() == size:
-        return []
-    try:
-        return _notes(strays(data, MESSAGES, "ModelProto", ENUMS), file)
-    except MalformedError as error:
-        raise _malformed(error.offset, error.what, file) from None
-
-
-def _notes(unknown: Iterable[Stray], file: str) -> list[str]:
+def _notes(strays: Iterable[Stray], file: str) -> list[str]:
     notes: dict[str, int] = {}
-    for count, stray in enumerate(unknown):
+    for count, stray in enumerate(strays):
         if count == _MAX_UNKNOWN:
             raise FormatError("more than 100,000 fields are not known", where=file)
         where = f"{file}: {stray.path or 'the model'} (byte {stray.offset})"
@@ -204,66 +326,6 @@ def _notes(unknown: Iterable[Stray], file: str) -> list[str]:
         text = f"{place}: field number {stray.number} is not known; it is not kept"
         notes[text] = notes.get(text, 0) + 1
     return [text if n == 1 else f"{text} ({n:,} times)" for text, n in notes.items()]
-
-
-@cache
-def _model_class() -> Any:
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    file = descriptor_pb2.FileDescriptorProto(
-        name="bpe_interop/sentencepiece_model.proto", package=_PACKAGE, syntax="proto2"
-    )
-    made: dict[str, Any] = {}
-    for name in MESSAGES:
-        outer, _, own = name.rpartition(".")
-        made[name] = made[outer].nested_type.add() if outer else file.message_type.add()
-        made[name].name = own
-    for name, fields in MESSAGES.items():
-        for field in fields:
-            _declare(made[name].field.add(), *field)
-        if name != "SelfTestData.Sample":
-            made[name].extension_range.add(start=_EXTENSIONS[0], end=_EXTENSIONS[1])
-    for name, values in ENUMS.items():
-        outer, _, own = name.rpartition(".")
-        enum = made[outer].enum_type.add(name=own)
-        for value, number in values.items():
-            enum.value.add(name=value, number=number)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    descriptor = pool.FindMessageTypeByName(f"{_PACKAGE}.ModelProto")
-    return message_factory.GetMessageClass(descriptor)
-
-
-def _declare(field: Any, name: str, number: int, kind: str, default: Default) -> None:
-    field.name, field.number = name, number
-    repeated = kind.endswith(("*", "strings"))
-    field.label = field.LABEL_REPEATED if repeated else field.LABEL_OPTIONAL
-    if kind in ("string", "strings", "bytes"):
-        field.type = field.TYPE_BYTES
-    elif kind in ("bool", "int32", "uint64", "float"):
-        field.type = getattr(field, f"TYPE_{kind.upper()}")
-    else:
-        field.type = field.TYPE_ENUM if kind in ENUMS else field.TYPE_MESSAGE
-        field.type_name = f".{_PACKAGE}.{kind.rstrip('*')}"
-    if default is not None:
-        field.default_value = _spelled(default)
-
-
-def _spelled(default: Default) -> str:
-    """A default as descriptors spell it: bytes escaped as in C, truth values in lower case."""
-    if isinstance(default, bool):
-        return str(default).lower()
-    if isinstance(default, str):
-        return "".join(chr(b) if b < 0x80 else f"\\{b:03o}" for b in default.encode())
-    return str(default)
-
-
-Messages: TypeAlias = Mapping[str, tuple[Field, ...]]
-
-VARINT, FIXED64, LENGTH, START_GROUP, END_GROUP, FIXED32 = range(6)
-_WIRE_TYPES = {"bool": VARINT, "int32": VARINT, "uint64": VARINT, "float": FIXED32}
-_NAMES = ("varint", "64-bit", "length-delimited", "start of a group", "end of a group", "32-bit")
-_MAX_NUMBER = (1 << 29) - 1
 
 
 class Stray(NamedTuple):
@@ -287,7 +349,9 @@ class Stray(NamedTuple):
             return f"the value {self.value} is not known"
         if self.expected is None:
             return f"field number {self.number} is not known"
-        return f"expected a {_NAMES[self.expected]} value, found a {_NAMES[self.wire]} one"
+        return (
+            f"expected a {_WIRE_NAMES[self.expected]} value, found a {_WIRE_NAMES[self.wire]} one"
+        )
 
 
 class MalformedError(Exception):
@@ -298,63 +362,60 @@ class MalformedError(Exception):
         self.what = what
 
 
-def explain(data: bytes, messages: Messages, root: str) -> tuple[int, str]:
-    """The offset at which a message stops being one, and why."""
-    try:
-        for _ in _walk(data, 0, len(data), messages, root, ""):
-            pass
-    except MalformedError as error:
-        return error.offset, error.what
-    return 0, "this is not a protobuf message"
+def _read(message: Message, data: bytes, at: int, end: int, path: str, strays: list[Stray]) -> None:
+    """Reads fields into a message, which stands at ``path``, and notes what is no field of it.
 
-
-def strays(
-    data: bytes, messages: Messages, root: str, enums: Mapping[str, Mapping[str, int]]
-) -> Iterator[Stray]:
-    """The fields of a message that the schema does not read, in file order.
+    It stops where there are too many pieces.
 
     Raises:
-        MalformedError: it is none, though a parser took it: protobuf's passes over what is in a
-            group that it does not know.
+        MalformedError: they are no fields.
     """
-    for stray, kind in _walk(data, 0, len(data), messages, root, ""):
-        if stray.value is None or (kind in enums and stray.value not in enums[kind].values()):
-            yield stray
-
-
-def _walk(
-    data: bytes, at: int, end: int, messages: Messages, message: str, path: str
-) -> Iterator[tuple[Stray, str]]:
-    known = {number: (name, kind) for name, number, kind, _ in messages[message]}
-    counts: dict[str, int] = {}
+    known, values = _BY_NUMBER[message._kind], message._values
     while at < end:
         start = at
         number, wire, at = _key(data, at, end)
-        name, kind = known.get(number, ("", ""))
-        own = f"{path}.{name}" if path else name
-        if kind.endswith(("*", "strings")):
-            own += f"[{counts.setdefault(name, 0)}]"
-            counts[name] += 1
-        value, begin, at = _value(data, at, end, wire, number, own or path)
-        if not name:
-            yield Stray(start, path, number, wire), ""
-            continue
-        inner = kind.rstrip("*")
-        expected = _WIRE_TYPES.get(kind, LENGTH)
-        if inner not in messages and kind not in (*_WIRE_TYPES, "string", "strings", "bytes"):
-            expected = VARINT  # an enum
-        if wire != expected:
-            yield Stray(start, own, number, wire, expected), kind
-        elif inner in messages:
-            yield from _walk(data, begin, at, messages, inner, own)
-        elif kind not in _WIRE_TYPES and wire == VARINT:
-            yield Stray(start, own, number, wire, value=value), kind
+        name, kind, expected, is_list = known.get(number, ("", "", wire, False))
+        own = f"{path}.{name}" if path and name else name or path
+        if is_list:
+            own += f"[{len(getattr(message, name))}]"
+        value, begin, at = _value(data, at, end, wire, number, own)
+        stray = None
+        if not name or wire != expected:
+            stray = Stray(start, own, number, wire, expected if name else None)
+        elif kind.endswith("*"):
+            _read(message.add(name), data, begin, at, own, strays)
+            if len(values[name]) > MAX_PIECES:
+                return
+        elif kind in MESSAGES:
+            # One that comes again adds its fields to those of the first.
+            getattr(message, name).state()
+            _read(values[name], data, begin, at, own, strays)
+        elif kind == "strings":
+            values[name].append(data[begin:at])
+        elif wire == LENGTH:
+            values[name] = data[begin:at]
+        elif kind == "float":
+            [values[name]] = _FLOAT.unpack_from(data, begin)
+        elif kind == "bool":
+            values[name] = value != 0
+        elif kind in ENUMS and _signed(value) not in ENUMS[kind].values():
+            stray = Stray(start, own, number, wire, value=value)
+        else:
+            values[name] = value if kind == "uint64" else _signed(value)
+        # One more than are told is enough to tell that they are too many.
+        if stray is not None and len(strays) <= _MAX_UNKNOWN:
+            strays.append(stray)
+
+
+def _signed(value: int) -> int:
+    """The number of 32 bits that protobuf takes out of a varint."""
+    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def _key(data: bytes, at: int, end: int) -> tuple[int, int, int]:
     key, after = _varint(data, at, end)
     number, wire = key >> 3, key & 7
-    if not 0 < number <= _MAX_NUMBER or wire > FIXED32:
+    if not 0 < number <= _MAX_NUMBER or wire > FIXED32 or after - at > _SHORT:
         raise MalformedError(at, "this is not a protobuf message: no field begins so")
     return number, wire, after
 
@@ -377,6 +438,8 @@ def _value(
         raise MalformedError(
             at, f"truncated{there}: {size:,} bytes should follow, {end - begin:,} are left"
         )
+    if wire == LENGTH and begin - at > _SHORT:
+        raise MalformedError(at, "this is not a protobuf message: a size in more than five bytes")
     return 0, begin, begin + size
 
 
@@ -392,6 +455,8 @@ def _end_of_group(data: bytes, at: int, end: int, wire: int, number: int) -> int
         number, wire, at = _key(data, at, end)
         if wire == START_GROUP:
             open_groups.append(number)
+            if len(open_groups) > _MAX_GROUPS:
+                raise MalformedError(start, "groups within groups, too many")
         elif wire == END_GROUP:
             if open_groups.pop() != number:
                 raise MalformedError(start, "a group ends that is not the last begun")
@@ -401,6 +466,8 @@ def _end_of_group(data: bytes, at: int, end: int, wire: int, number: int) -> int
 
 
 def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    if at < end and data[at] < 0x80:
+        return data[at], at + 1
     value = 0
     for place in range(10):
         if at + place >= end:

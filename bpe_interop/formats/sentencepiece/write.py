@@ -16,7 +16,7 @@ from ...theory.added_tokens import overlap
 from ...theory.rewrite import ranks_of
 from .. import Files
 from .config_file import write_beside
-from .message import PRETOKEN_LEVEL, Piece, message_of
+from .message import PRETOKEN_LEVEL, Piece, message_of, written_pieces
 from .normalizer import nearest
 from .read import MAIN
 from .schema import BYTE, CONTROL, MAX_PIECES, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
@@ -28,13 +28,13 @@ LISTING = "tokenizer.vocab"
 def dump(model: BPEModel) -> dict[str, bytes]:
     """Writes ``tokenizer.model``, and ``tokenizer_config.json`` where there is a template."""
     written = spelled(model)
-    message = message_of(written, nearest(written), pieces_of(written))
+    pieces = pieces_of(written)
+    message = message_of(written, nearest(written), pieces)
     if model.alphabet == "byte":
         # The ids are those of single pretokens, spelled in GPT-2's byte alphabet, and not of whole
         # texts: the file says so.
         message.trainer_spec.model_prefix = PRETOKEN_LEVEL.encode()
-    data: bytes = message.SerializeToString(deterministic=True)
-    return {MAIN: data, **write_beside(model)}
+    return {MAIN: written_pieces(written, pieces) + message.written(), **write_beside(model)}
 
 
 def vocab_listing(model: BPEModel, files: Files) -> Files:
