@@ -83,7 +83,7 @@ def two_sides() -> Sides:
             TokenizerSource(name, by_name("huggingface"), {}, model),
             model,
             partial(OwnEngine, model),
-            SideName(name, OwnEngine.name, "1", name),
+            partial(SideName, name, OwnEngine.name, "1", name),
         )
         for name, model in zip("ab", _models(), strict=True)
     )

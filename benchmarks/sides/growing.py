@@ -125,7 +125,7 @@ def verify(source: str, preset: str, corpus: str) -> Side:
     model = import_module("bpe_interop").load(source, preset=preset).model
     where = TokenizerSource(preset, by_name("tiktoken"), {}, model)
     one, two = (
-        Compared(where, model, partial(from_model, name, model), SideName(name, name, ""))
+        Compared(where, model, partial(from_model, name, model), partial(SideName, name, name, ""))
         for name in ("tiktoken", "tokenizers")
     )
     sides = Sides(one, two, (ORDINARY,))

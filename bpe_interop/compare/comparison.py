@@ -24,7 +24,7 @@ from .lock import Lock, locked
 from .opening import noted_on_files, open_lock, open_source, served_otherwise, side_of
 from .report import Report
 from .run import Decoded, Pair, Sides, Tally, compare_in
-from .sides import ORDINARY, OwnEngine, ScopeFilter, Side, modes_of
+from .sides import ORDINARY, OwnEngine, Side, inside_of, modes_of
 from .stress import awkward, completed, every_token, known_to, texts_with, thorough
 from .verdict import doubts, engines_of, report_of, witnessed
 
@@ -33,56 +33,30 @@ _APART = {"control", "unknown", "unused", "byte"}
 """Kinds of tokens to which no text encodes, or only in a row with others: what they decode to
 alone is each format's own (docs/formats.md). Byte tokens in their rows are in the texts."""
 
-Asked: TypeAlias = tuple[bytes, tuple[int, ...]]
-
-
 _TRIED = 300
 """Of how many tokens that decode otherwise texts are tried."""
 
-
-@dataclass(frozen=True, slots=True)
-class OddToken:
-    """A token that two sides decode otherwise, or on which one fails (None)."""
-
-    content: bytes
-    ids: tuple[int, ...]
-    texts: Decoded
+Asked: TypeAlias = tuple[bytes, tuple[int, ...]]
+"""A token and the ids that are decoded."""
+OddToken: TypeAlias = tuple[bytes, tuple[int, ...], Decoded]
+"""The same with what each side made of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class DecodedTokens:
-    """How many tokens were decoded alone, and those on which the sides did not agree."""
+def decode_tokens(
+    pair: Pair, a: BPEModel, b: BPEModel, names: tuple[str, str]
+) -> tuple[int, list[OddToken]]:
+    """Decodes each token that both sides have under one id; ``names`` are the engines'.
 
-    count: int = 0
-    odd: tuple[OddToken, ...] = ()
-
-    def texts(self, model: BPEModel) -> Iterator[str]:
-        """Texts with these tokens: if some text encodes to one, the difference shows there."""
-        for each in self.odd[:_TRIED]:
-            yield from texts_with(each.content, model)
-
-    def notes(self) -> Iterator[str]:
-        if self.count and not self.odd:
-            yield f"each of {self.count:,} tokens decodes alone to the same text on both sides"
-        elif self.odd:
-            first = self.odd[0]
-            one, two = ("a failure" if text is None else show(text) for text in first.texts)
-            yield (
-                f"{len(self.odd):,} of {self.count:,} tokens decode to other texts, each alone: "
-                f"{show(first.content)} (ids {' '.join(map(str, first.ids))}): {one} and {two}"
-            )
-
-
-def decode_tokens(pair: Pair, a: BPEModel, b: BPEModel, names: tuple[str, str]) -> DecodedTokens:
-    """Decodes each token that both sides have under one id; ``names`` are the engines'."""
+    How many there were, and those on which the sides did not agree.
+    """
+    count, odd = 0, list[OddToken]()
     # Two of our own encoders with the same decoder look the same token up under the same id.
     if (
         names == (OwnEngine.name, OwnEngine.name)
         and a.decoder == b.decoder
         and a.alphabet == b.alphabet
     ):
-        return DecodedTokens()
-    count, odd = 0, []
+        return count, odd
     asked = _sequences(a, b)
     while chunk := list(islice(asked, _CHUNK)):
         count += len(chunk)
@@ -90,8 +64,22 @@ def decode_tokens(pair: Pair, a: BPEModel, b: BPEModel, names: tuple[str, str]) 
         for (content, ids), texts in zip(chunk, answers, strict=True):
             # A failure on both sides shows nothing equal, so it is noted too.
             if texts[0] != texts[1] or texts[0] is None:
-                odd.append(OddToken(content, ids, texts))
-    return DecodedTokens(count, tuple(odd))
+                odd.append((content, ids, texts))
+    return count, odd
+
+
+def decoding_notes(count: int, odd: Sequence[OddToken]) -> Iterator[str]:
+    if not count:
+        return
+    if not odd:
+        yield f"each of {count:,} tokens decodes alone to the same text on both sides"
+        return
+    content, ids, texts = odd[0]
+    one, two = ("a failure" if text is None else show(text) for text in texts)
+    yield (
+        f"{len(odd):,} of {count:,} tokens decode to other texts, each alone: "
+        f"{show(content)} (ids {' '.join(map(str, ids))}): {one} and {two}"
+    )
 
 
 def _sequences(a: BPEModel, b: BPEModel) -> Iterator[Asked]:
@@ -290,7 +278,6 @@ def compare(
             scope, "proved", tuple(Stage(n, "proved", "the same fingerprint") for n in ALL_STAGES)
         )
         return report_of(scope, sides, proved, Tally(), notes)
-    inside = ScopeFilter(scope, stated)
     workers = None if options.executor is None else pool_of(options.executor, options.slots)
     if corpora.names:  # before a proof, which takes longer
         check_corpora(sides, corpora, scope, workers)
@@ -300,7 +287,7 @@ def compare(
         found = prove(a.model, b.model, scope)
     ran = _run(
         sides,
-        inside,
+        scope,
         options,
         workers,
         texts=texts,
@@ -365,7 +352,7 @@ def _shown_in(scope: Scope, report: Report) -> bool:
 
 def _run(
     sides: Sides,
-    inside: ScopeFilter,
+    scope: Scope,
     options: RunOptions,
     workers: Workers | None,
     *,
@@ -380,7 +367,9 @@ def _run(
     text be ``known`` on which the sides differ.
     """
     a, b, modes = sides.a, sides.b, sides.modes
-    ran, decoded, cut_short = Tally(), DecodedTokens(), False
+    inside = inside_of(scope, (a.source.model, b.source.model))
+    ran, cut_short, left_out = Tally(), False, 0
+    decoded, odd = 0, list[OddToken]()
     # An object, or an encoder that a lock shares, cannot be built again in another process.
     pair = sides.pair(options.isolate and a.name is not None and b.name is not None)
     try:
@@ -396,9 +385,14 @@ def _run(
             texts = list(dict.fromkeys(known_to(engines, texts)))
             if a.model is not None and b.model is not None:
                 begin(options.tick, "tokens, each alone")
-                decoded = decode_tokens(pair, a.model, b.model, (a.engine.name, b.engine.name))
-                texts += known_to(engines, decoded.texts(a.model))
-        texts = list(inside.of(texts))
+                names = a.engine.name, b.engine.name
+                decoded, odd = decode_tokens(pair, a.model, b.model, names)
+                # If some text encodes to one of them, the difference shows there.
+                for content, _, _ in odd[:_TRIED]:
+                    texts += known_to(engines, texts_with(content, a.model))
+        given = list(texts)
+        texts = list(filter(inside, given))
+        left_out = len(given) - len(texts)
         begin(options.tick, "awkward texts", len(texts))
         names = f"a ({a.engine.name})", f"b ({b.engine.name})"
         ran = compare_in(pair, names, texts, modes, options.tick, PATIENCE)
@@ -414,18 +408,16 @@ def _run(
             limit=options.limit,
             isolate=options.isolate,
             wanted=inside,
-            scope=inside.scope,
+            scope=scope,
             patience=PATIENCE,
             tick=options.watch,
         )
         # A comparison that lost its patience is cut short as well, but nobody interrupted it.
         ended = any(note.startswith(ENDED_EARLY) for note in ran.corpus.notes)
         ran.interrupted = ran.corpus.interrupted and not ended
-    ran.notes += decoded.notes()
-    if inside.left_out:
-        ran.notes.append(
-            f"outside the scope, as added tokens are in them: {inside.left_out:,} texts"
-        )
+    ran.notes += decoding_notes(decoded, odd)
+    if left_out:
+        ran.notes.append(f"outside the scope, as added tokens are in them: {left_out:,} texts")
     if cut_short:
         ran.notes.append(
             f"the difference is proved and shown by a text, so only {ran.texts:,} awkward "

@@ -6,11 +6,12 @@ import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from queue import SimpleQueue
+from typing import Any
 
 from ..engines import Engine, from_directory, from_files, versions
 from ..engines.child_process import ChildProcess, EndedError, Say, cores
@@ -74,28 +75,21 @@ def without_tokens(model: BPEModel) -> BPEModel:
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectedInMode:
-    """What an engine has to give in a mode: for each text, ids, and what they decode to.
+class Expected:
+    """What an engine has to give for texts in a mode: for each, ids, and what they decode to.
 
-    None stands for what is not compared: it was in the mode before.
+    None stands for what is not compared: it was in a mode before.
     """
 
     mode: Mode
+    texts: list[str]
     ids: list[list[int]]
     decoded: list[str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What an engine has to give for texts."""
-
-    texts: list[str]
-    in_modes: tuple[ExpectedInMode, ...]
-
-
-def expected(own: OwnEngine, texts: list[str], modes: Iterable[Mode]) -> Expected | None:
-    """What our encoder gives; None where it fails on a text."""
-    in_modes = []
+def expected(own: OwnEngine, texts: list[str], modes: Iterable[Mode]) -> list[Expected] | None:
+    """What our encoder gives in each mode; None where it fails on a text."""
+    wanted = []
     agreed: list[list[int] | None] = [None] * len(texts)
     for mode in modes:
         answers: list[list[int]] = []
@@ -112,19 +106,20 @@ def expected(own: OwnEngine, texts: list[str], modes: Iterable[Mode]) -> Expecte
             if isinstance(text, Failure):
                 return None
             decoded.append(text)
-        in_modes.append(ExpectedInMode(mode, answers, decoded))
-    return Expected(texts, tuple(in_modes))
+        wanted.append(Expected(mode, texts, answers, decoded))
+    return wanted
 
 
-def gives_all(engine: Engine, wanted: Expected) -> bool:
+def gives_all(engine: Engine, wanted: Iterable[Expected]) -> bool:
     """Whether an engine gives just that."""
-    for each in wanted.in_modes:
-        if encode_all(engine, wanted.texts, each.mode) != each.ids:
-            return False
-        for text, ids, meant in zip(wanted.texts, each.ids, each.decoded, strict=True):
-            if meant is not None and decode(engine, ids, text) != meant:
-                return False
-    return True
+    return all(
+        encode_all(engine, each.texts, each.mode) == each.ids
+        and all(
+            meant is None or decode(engine, ids, text) == meant
+            for text, ids, meant in zip(each.texts, each.ids, each.decoded, strict=True)
+        )
+        for each in wanted
+    )
 
 
 class _EngineInChild:
@@ -138,7 +133,7 @@ class _EngineInChild:
         with paused():
             self._engine = build()
 
-    def gives_all(self, wanted: Expected) -> bool:
+    def gives_all(self, wanted: list[Expected]) -> bool:
         with paused():
             return self._engine is not None and gives_all(self._engine, wanted)
 
@@ -150,47 +145,35 @@ class EngineProcess:
     """
 
     def __init__(self, first: str) -> None:
-        self._orders: SimpleQueue[Build | Expected | None] = SimpleQueue()
         self._child = ChildProcess(partial(_EngineInChild, first), quiet=True)
-        self._thread = ThreadPoolExecutor(1)
-        self._answer: Future[bool] = self._thread.submit(self._work)
+        self._thread = ThreadPoolExecutor(1)  # it waits for one answer after the other
+        self._answers: list[Future[Any]] = [self._thread.submit(self._child.answer)]
 
     def __enter__(self) -> EngineProcess:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._orders.put(None)
         self._child.close()
-        self._thread.shutdown()
+        self._thread.shutdown(cancel_futures=True)
 
     def build(self, build: Build) -> None:
-        self._orders.put(build)
+        self._answers.append(self._thread.submit(self._child.call, "build", build))
 
-    def ask(self, wanted: Expected | None) -> None:
-        """Says what it has to give; None: nothing that could be compared."""
-        self._orders.put(wanted)
+    def ask(self, wanted: list[Expected]) -> None:
+        """Says what it has to give."""
+        self._answers.append(self._thread.submit(self._child.call, "gives_all", wanted))
 
     def agrees(self) -> bool:
-        """Whether it gives just that; False too where it did not work."""
-        return self._answer.result()
-
-    def _work(self) -> bool:
+        """Whether it gives just that; False too where it did not work, or was not asked."""
         try:
-            self._child.answer()
-            given: object = None
-            for method in ("build", "gives_all"):
-                order = self._orders.get()
-                if order is None:
-                    return False
-                given = self._child.call(method, order)
-            return given is True
+            return [answer.result() for answer in self._answers][-1] is True
         except (EndedError, BpeInteropError, pickle.PickleError):
             # Whatever went wrong there, the engine is run again in this process, which says what it
             # is.
             return False
 
 
-class EngineProcesses:
+class EngineProcesses(ExitStack):
     """The engine of a format and the library that serves it, each in a process of its own.
 
     They import what they need from the start, and work while this process does something else.
@@ -198,40 +181,46 @@ class EngineProcesses:
     """
 
     def __init__(self, model: BPEModel, row: Format, *, alone: bool) -> None:
-        self._model, self._row = model, row
-        self.begun = False
-        self.engine: EngineProcess | None = None
-        self.served: EngineProcess | None = None
+        super().__init__()
+        self._model, self._row, self._begun = model, row, False
+        self._children: dict[str, EngineProcess] = {}
         if not worth_processes(model) or model.pretokenizer is None:
             return
-        there = versions()
-        if engine_row(row.engine).without_tokens and there[row.engine]:
-            self.engine = EngineProcess(engine_row(row.engine).first)
-        if row.served and not alone and there[row.served]:
-            self.served = EngineProcess(engine_row(row.served).first)
-
-    def __enter__(self) -> EngineProcesses:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        for child in (self.engine, self.served):
-            if child is not None:
-                child.__exit__(*raised)
+        for name, asked in (
+            (row.engine, engine_row(row.engine).without_tokens),
+            (row.served, row.served and not alone),
+        ):
+            if asked and versions()[name]:
+                child = self.enter_context(EngineProcess(engine_row(name).first))
+                self._children[name] = child
 
     def begin(self, files: Files, own: OwnEngine, stage: Path) -> None:
-        """Has both compare what was written with what our encoder gives."""
-        row, model, self.begun = self._row, self._model, True
-        for name, child, texts in (
-            (row.engine, self.engine, _texts(model, row.engine)),
-            (row.served, self.served, _few(model, row.served)),
-        ):
-            if child is None:
-                continue
+        """Has them compare what was written with what our encoder gives."""
+        row, model, self._begun = self._row, self._model, True
+        for name, child in self._children.items():
             if name == row.engine:
+                texts = _texts(model, name)
                 child.build(partial(from_files, name, row.name, files, without_tokens(model)))
             else:
+                texts = _few(model, name)
                 child.build(partial(from_directory, name, stage))
-            child.ask(expected(own, texts, _modes(name, model)))
+            wanted = expected(own, texts, _modes(name, model))
+            if wanted is not None:
+                child.ask(wanted)
+
+    def check(
+        self, name: str, model: BPEModel, texts: list[str], tick: Callable[[int], None]
+    ) -> Check | None:
+        """The check that an engine did in its process; None where all is not equal."""
+        if not self._begun or name not in self._children:
+            return None
+        begin(tick, f"what was written in {name}", len(texts))
+        if not self._children[name].agrees():
+            return None
+        tick(len(texts))
+        size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+        scopes = tuple(mode.scope for mode in _modes(name, model))
+        return Check(name, versions()[name] or "", scopes, len(texts), size)
 
 
 def verify_written(
@@ -351,10 +340,9 @@ def _own_engine(
 ) -> tuple[Check, ...]:
     held = own.model
     texts = _texts(held, row.engine)
-    if processes.begun and processes.engine is not None:
-        agreed = _agreed(row.engine, processes.engine, held, texts, tick)
-        if agreed is not None:
-            return (agreed,)
+    agreed = processes.check(row.engine, held, texts, tick)
+    if agreed is not None:
+        return (agreed,)
     try:
         engine = from_files(row.engine, row.name, files, held)
     except EngineMissingError as error:
@@ -366,19 +354,6 @@ def _own_engine(
     except UnstatedError as error:  # the pattern was dropped on purpose
         return (Check(row.engine, "", skipped=error.what),)
     return _run(engine, own, texts, tick, again)
-
-
-def _agreed(
-    name: str, child: EngineProcess, model: BPEModel, texts: list[str], tick: Callable[[int], None]
-) -> Check | None:
-    """The check that an engine did in its process; None where all is not equal."""
-    begin(tick, f"what was written in {name}", len(texts))
-    if not child.agrees():
-        return None
-    tick(len(texts))
-    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
-    scopes = tuple(mode.scope for mode in _modes(name, model))
-    return Check(name, versions()[name] or "", scopes, len(texts), size)
 
 
 def check_source(
@@ -414,10 +389,9 @@ def _served(
     processes: EngineProcesses,
 ) -> tuple[Check, ...]:
     texts = _few(own.model, name)
-    if processes.begun and processes.served is not None:
-        agreed = _agreed(name, processes.served, own.model, texts, tick)
-        if agreed is not None:
-            return (agreed,)
+    agreed = processes.check(name, own.model, texts, tick)
+    if agreed is not None:
+        return (agreed,)
     try:
         engine = from_directory(name, stage)
     except EngineMissingError as error:

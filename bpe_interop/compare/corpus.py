@@ -76,7 +76,7 @@ from .corpus_report import (
 )
 from .opening import side_of
 from .run import Answers, Pair, Sides
-from .sides import Failure, Mismatch, Mode, OwnEngine, ScopeFilter, Side
+from .sides import Failure, Mismatch, Mode, OwnEngine, Side, inside_of
 
 WORTH_PROCESSES = 1 << 22
 """Bytes on disk from which child processes are worth the second or more that they take to start."""
@@ -582,7 +582,7 @@ class CompareJob:
                     f"{ticket.name.digest[:12]}",
                     where=ticket.ticket.label,
                 )
-        wanted = ScopeFilter(self.scope, [each.model for each in opened])
+        wanted = inside_of(self.scope, [each.model for each in opened])
         # Parts are added by the names that were asked about, whatever the files are called here.
         empty = replace(empty_report(sides), a=self.a.name, b=self.b.name)
         return CompareWork(sides.pair(isolate), empty, self.selection, wanted)

@@ -84,15 +84,16 @@ def side_of(
     """
     label, model, row = source.label, source.model, source.format
     if engine is None and model is not None:
-        name = _side_name(source, OwnEngine.name, own_version())
+        name = partial(_side_name, source, OwnEngine.name, own_version())
         return Side(source, model, partial(OwnEngine, model), name, preset)
     notes = [] if engine else [f"{label} runs in {row.engine}: {source.refusal}"]
     engine = engine or row.engine
     if is_address(engine):
         notes.append(f"{label}: {engine} runs what it was started with; it is only tested")
         served = partial(from_address, engine)
-        return Side(source, None, served, SideName(label, engine, ""), preset, tuple(notes))
-    name = _side_name(source, engine, versions().get(engine) or "")
+        unknown = partial(SideName, label, engine, "")
+        return Side(source, None, served, unknown, preset, tuple(notes))
+    name = partial(_side_name, source, engine, versions().get(engine) or "")
     if engine_row(engine).directories:
         if source.directory is None:
             raise SourceError(f"{engine} reads a directory", where=label, fix="name the directory")

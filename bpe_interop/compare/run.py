@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -280,7 +280,7 @@ class Sides:
     b: Side
     modes: tuple[Mode, ...]
 
-    @property
+    @cached_property
     def names(self) -> tuple[SideName, SideName]:
         """What reports on corpora call them.
 
@@ -288,7 +288,7 @@ class Sides:
             EngineError: a side is an object, which is here alone.
         """
         if self.a.name is not None and self.b.name is not None:
-            return self.a.name, self.b.name
+            return self.a.name(), self.b.name()
         side = self.b if self.a.name else self.a
         raise EngineError(
             "an object is not compared on corpora: it cannot be built again elsewhere",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -282,39 +282,28 @@ def ways_to_name(models: Mapping[str, BPEModel | None]) -> str:
     return " and ".join(ways)
 
 
-class ScopeFilter:
-    """Whether a text is in a scope; counts those that are not.
+def inside_of(scope: Scope, models: Iterable[BPEModel | None]) -> Callable[[str], bool]:
+    """Whether a text is in a scope.
 
     In the scope ``text`` no added token matches, and engines find those that are not special in
     any text. So what holds one, as it stands or normalized, is left out.
     """
+    given = [model for model in models if model is not None] if scope == "text" else []
+    texts = {token.text for model in given for token in model.added or ()}
+    normalized = [
+        Encoder(model).normalize
+        for model in given
+        if model.normalizer and any(token.normalized for token in model.added or ())
+    ]
+    for normalize in normalized:
+        texts |= set(map(normalize, texts))
+    # Normalizing may leave nothing of a token: it would be in every text.
+    added = re.compile("|".join(map(re.escape, filter(None, texts))) or "(?!)")
 
-    def __init__(self, scope: Scope, models: Iterable[BPEModel | None]) -> None:
-        self.scope, self.left_out = scope, 0
-        given = [model for model in models if model is not None] if scope == "text" else []
-        texts = {token.text for model in given for token in model.added or ()}
-        self._normalize = [
-            Encoder(model).normalize
-            for model in given
-            if model.normalizer and any(token.normalized for token in model.added or ())
-        ]
-        for normalize in self._normalize:
-            texts |= set(map(normalize, texts))
-        # Normalizing may leave nothing of a token: it would be in every text.
-        self._added = re.compile("|".join(map(re.escape, filter(None, texts))) or "(?!)")
+    def is_inside(text: str) -> bool:
+        return not any(map(added.search, (text, *(normalize(text) for normalize in normalized))))
 
-    def __call__(self, text: str) -> bool:
-        """Whether no added token is in a text."""
-        spelled = [text, *(normalize(text) for normalize in self._normalize)]
-        return not any(map(self._added.search, spelled))
-
-    def of(self, texts: Iterable[str]) -> Iterator[str]:
-        """The texts in the scope; the others are counted."""
-        for text in texts:
-            if self(text):
-                yield text
-            else:
-                self.left_out += 1
+    return is_inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +315,8 @@ class Side:
         model: what the engine runs; None where that is not known. Of transformers it may be
             another than the source's.
         build: makes the engine, also in another process where there is a name.
-        name: what reports on corpora call it; None where it is an object of this process.
+        name: what reports on corpora call it, found when there are corpora, as it hashes the
+            files; None where it is an object of this process.
         preset: what says what its files leave unsaid.
         notes: what there is to say of how it was opened.
     """
@@ -334,7 +324,7 @@ class Side:
     source: TokenizerSource[BPEModel | None]
     model: BPEModel | None
     build: Build
-    name: SideName | None = None
+    name: Callable[[], SideName] | None = None
     preset: str | None = None
     notes: tuple[str, ...] = ()
 

@@ -23,14 +23,14 @@ from small_documents import Json, document
 from small_documents import Side as ByDocument
 
 from bpe_interop.compare import Report, Scope, comparison, counts, verify
-from bpe_interop.compare.comparison import decode_tokens
+from bpe_interop.compare.comparison import decode_tokens, decoding_notes
 from bpe_interop.compare.lock import dump, lock
 from bpe_interop.compare.opening import open_source, side_of
 from bpe_interop.compare.run import LocalPair, Sides, Tally, ask_both
 from bpe_interop.compare.sentences import summary
 from bpe_interop.compare.shrink import shrink
-from bpe_interop.compare.sides import ORDINARY, PARSED, Mismatch, OwnEngine, ScopeFilter
-from bpe_interop.compare.stress import around_added, fixed
+from bpe_interop.compare.sides import ORDINARY, PARSED, Mismatch, OwnEngine, inside_of
+from bpe_interop.compare.stress import around_added, fixed, texts_with
 from bpe_interop.compare.verdict import matters, report_of
 from bpe_interop.diff import Difference
 from bpe_interop.engines import Engine, from_files
@@ -519,17 +519,18 @@ def test_every_token_is_decoded_alone(gpt2_tiny: tuple[BPEModel, Engine], token:
     model, engine = gpt2_tiny
     assert token in model.vocab.ids
     names = "tokenizers", "bpe_interop"
-    alike = decode_tokens(LocalPair(engine, OwnEngine(model), [ORDINARY]), model, model, names)
-    assert (alike.count, alike.odd) == (len(model.vocab.ids), ())
-    assert list(alike.notes()) == [
-        f"each of {alike.count:,} tokens decodes alone to the same text on both sides"
+    count, odd = decode_tokens(LocalPair(engine, OwnEngine(model), [ORDINARY]), model, model, names)
+    assert (count, odd) == (len(model.vocab.ids), [])
+    assert list(decoding_notes(count, odd)) == [
+        f"each of {count:,} tokens decodes alone to the same text on both sides"
     ]
     pair = LocalPair(engine, Altered(model, token), [ORDINARY])
-    found = decode_tokens(pair, model, model, names)
-    assert token in {each.content for each in found.odd}
+    _, odd = decode_tokens(pair, model, model, names)
+    assert token in {content for content, _, _ in odd}
     # Where bytes are made whole by a token, that one is seen in them.
-    assert all(token in each.content or len(each.ids) > 1 for each in found.odd)
-    tally = ask_both(engine, Altered(model, token), found.texts(model), [ORDINARY])
+    assert all(token in content or len(ids) > 1 for content, ids, _ in odd)
+    texts = [text for content, _, _ in odd for text in texts_with(content, model)]
+    tally = ask_both(engine, Altered(model, token), texts, [ORDINARY])
     assert tally.mismatch is not None
     assert tally.mismatch.decoding is not None
 
@@ -543,10 +544,12 @@ def test_a_token_that_a_side_cannot_decode_is_noted(gpt2_tiny: tuple[BPEModel, E
         def decode(self, ids: Sequence[int]) -> str:
             raise EngineError("no")
 
-    found = decode_tokens(LocalPair(engine, Mute(model), [ORDINARY]), model, model, ("t", "mute"))
-    assert len(found.odd) == found.count
-    assert "decode to other texts" in next(found.notes())
-    assert "a failure" in next(found.notes())
+    pair = LocalPair(engine, Mute(model), [ORDINARY])
+    count, odd = decode_tokens(pair, model, model, ("t", "mute"))
+    assert len(odd) == count
+    [note] = decoding_notes(count, odd)
+    assert "decode to other texts" in note
+    assert "a failure" in note
 
 
 def test_control_and_byte_tokens_are_each_formats_own() -> None:
@@ -557,10 +560,11 @@ def test_control_and_byte_tokens_are_each_formats_own() -> None:
         from_files("sentencepiece", "sentencepiece", one.files),
         from_files("tokenizers", "huggingface", two.files),
     )
-    found = decode_tokens(LocalPair(*engines, [ORDINARY]), a, b, ("sentencepiece", "tokenizers"))
+    names = "sentencepiece", "tokenizers"
+    count, odd = decode_tokens(LocalPair(*engines, [ORDINARY]), a, b, names)
     normal = {n for n in a.vocab.ids.values() if a.vocab.kinds.get(n, "normal") == "normal"}
-    assert found.odd == ()
-    assert found.count == len(normal) > 500
+    assert odd == []
+    assert count == len(normal) > 500
 
 
 # What is in a scope.
@@ -570,11 +574,10 @@ def test_what_holds_an_added_token_is_outside_of_the_scope_text() -> None:
     model = load_source(TOKENIZERS / "gpt2-tiny" / "huggingface").model
     added = (AddedToken("Foo", 900, special=False, normalized=True),)
     lower = replace(model, added=added, normalizer=(Lowercase(),))
-    inside = ScopeFilter("text", [model, lower])
+    inside = inside_of("text", [model, lower])
     texts = ["a foo", "a fOO", "a Foo", "<|endoftext|>", "a fo o"]
-    assert list(inside.of(texts)) == ["a fo o", *(["<|endoftext|>"] if not model.added else [])]
-    assert inside.left_out == 4
-    assert all(map(ScopeFilter("ordinary", [model, lower]), texts))
+    assert list(filter(inside, texts)) == ["a fo o"]
+    assert all(map(inside_of("ordinary", [model, lower]), texts))
 
 
 # What a difference matters.
