@@ -42,15 +42,15 @@ def compare_entries(a: Mapping[bytes, int], b: Mapping[bytes, int]) -> Entries:
     if known is not None:
         return Entries(*known)
     left, right = as_dict(a), as_dict(b)
-    shared = sum(map(right.__contains__, left))
-    if len(left) == len(right) == shared and left == right:
-        return Entries(shared)
-    return Entries(
-        shared,
-        tuple(filterfalse(right.__contains__, left)),
-        tuple(filterfalse(left.__contains__, right)),
-        tuple(t for t, number in left.items() if right.get(t, number) != number),
-    )
+    if left == right:
+        return Entries(len(left))
+    # Each look-up in a large dictionary waits for the memory: one of each token, if need be two.
+    theirs = map(right.get, left)
+    differ = [t for (t, number), other in zip(left.items(), theirs, strict=True) if number != other]
+    only_a = tuple(t for t in differ if t not in right)
+    shared = len(left) - len(only_a)
+    only_b = () if shared == len(right) else tuple(filterfalse(left.__contains__, right))
+    return Entries(shared, only_a, only_b, tuple(t for t in differ if t in right))
 
 
 def without(ids: Mapping[bytes, int], tokens: Collection[bytes]) -> Mapping[bytes, int]:

@@ -8,6 +8,7 @@ from math import inf
 
 from ..gc_pause import paused
 from ..kernel.canonical import form_of_list, form_of_ranks
+from ..kernel.tables import as_dict
 from ..memo import Memo
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, RankTable
 from .merger import Merger, Priority
@@ -162,6 +163,23 @@ def canonical(model: BPEModel) -> Canonical:
     # What merging may not build is unreachable, but not what stands there without it.
     out = (ids.keys() - built).union(form.unreachable).difference(symbols)
     return replace(form, unreachable=tuple(filter(out.__contains__, ids)))
+
+
+def keep_without_idle(model: BPEModel, form: Canonical) -> None:
+    """Keeps as a model's canonical form that of its merges over some tokens more.
+
+    Args:
+        model: of characters without affixes; its tokens of other kinds than normal are of kind
+            ``byte``, and no run builds them.
+        form: of the same merges over the model's tokens, in their order, and others among them
+            that no run builds.
+    """
+    # Lemma 2: what the own run of a token does not build, no run builds, so no merge needs it.
+    # Tokens of bytes stand there without merging.
+    ids, kinds = as_dict(model.vocab.ids), model.vocab.kinds
+    there = (token for token in form.unreachable if token in ids)
+    unreachable = tuple(token for token in there if ids[token] not in kinds)
+    canonical.keep(model, replace(form, unreachable=unreachable))
 
 
 def with_splits(model: BPEModel, priority: Mapping[bytes, Priority], form: Canonical) -> Canonical:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..errors import InvalidModelError
-from ..model import Affixes, Alphabet, BPEModel, Fallback
+from ..model import Affixes, Alphabet, BPEModel, Fallback, text_of
 
 _BYTES = tuple(bytes([byte]) for byte in range(256))
 NO_AFFIXES = Affixes()
@@ -154,6 +154,13 @@ def textual(model: BPEModel) -> Mapping[bytes, int]:
     if "control" not in kinds.values():
         return ids
     return {token: number for token, number in ids.items() if kinds.get(number) != "control"}
+
+
+def characters(tokens: Iterable[bytes]) -> set[bytes]:
+    """The tokens that are one character in UTF-8."""
+    # Of several bytes, the first of a character's says that others follow it.
+    single = (t for t in tokens if len(t) == 1 or (1 < len(t) <= 4 and t[0] >= 0xC2))
+    return {token for token in single if len(text_of(token) or "") == 1}
 
 
 def merges_missing(fallback: Fallback) -> bool:

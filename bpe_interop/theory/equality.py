@@ -14,8 +14,15 @@ from typing import Literal, TypeAlias
 from ..kernel.canonical import CanonicalForm, listed_as_ranked, ranked_as_listed
 from ..memo import Memo
 from ..merging.canonical import Canonical, canonical, canonical_of, with_splits
-from ..merging.symbols import NO_AFFIXES, merges_missing, spellings, symbols_of, textual
-from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable, text_of
+from ..merging.symbols import (
+    NO_AFFIXES,
+    characters,
+    merges_missing,
+    spellings,
+    symbols_of,
+    textual,
+)
+from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
 from .spines import Spines
@@ -131,7 +138,7 @@ def base_symbols(model: BPEModel) -> set[bytes]:
     if affixes == Affixes():
         if model.alphabet == "byte":
             return {token for token in map(bytes, zip(UTF8_BYTES)) if token in tokens}
-        return {token for token in tokens if len(token) <= 4 and len(text_of(token) or "") == 1}
+        return characters(tokens)
     return {
         token
         for token in tokens

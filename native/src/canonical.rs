@@ -7,7 +7,7 @@
 
 use crate::merges::Merges;
 use crate::pairs::{Pairs, NONE};
-use crate::table::Table;
+use crate::table::{has_no_ties, Table};
 use crate::tokens::Tokens;
 
 /// The longest token that is looked at: the work grows with the square of it.
@@ -28,8 +28,8 @@ pub enum Alphabet {
 
 /// What may merge.
 pub enum Rule<'a> {
-    /// Whatever is a token, in the order of the table's numbers.
-    Ranks,
+    /// Whatever is a token, in the order of these numbers of the table's tokens.
+    Ranks(&'a [u32]),
     /// The listed pairs.
     List(&'a Merges),
 }
@@ -75,11 +75,11 @@ impl Form {
 pub fn form(table: &Table, alphabet: Alphabet, rule: &Rule, known: bool) -> Option<Form> {
     let mut numbering = Numbering::new(table, alphabet, known)?;
     let listed = match rule {
-        Rule::Ranks => {
-            if !table.has_no_ties() {
+        Rule::Ranks(ranks) => {
+            if !has_no_ties(ranks) {
                 return None;
             }
-            numbering.add_ranked(table)?;
+            numbering.add_ranked(table, ranks)?;
             None
         }
         Rule::List(merges) => Some(numbering.add_listed(table, merges)?),
@@ -89,7 +89,7 @@ pub fn form(table: &Table, alphabet: Alphabet, rule: &Rule, known: bool) -> Opti
     search.all()?;
     let (left, right) = (search.left, search.right);
     let priority = |number: usize| match rule {
-        Rule::Ranks => table.numbers[numbering.origin[number] as usize],
+        Rule::Ranks(ranks) => ranks[numbering.origin[number] as usize],
         Rule::List(_) => search.places.rank(left[number], right[number]),
     };
     let mut form = Form::empty();
@@ -192,8 +192,7 @@ impl Numbering {
         }
     }
 
-    fn add_ranked(&mut self, table: &Table) -> Option<()> {
-        let ranks = &table.numbers;
+    fn add_ranked(&mut self, table: &Table, ranks: &[u32]) -> Option<()> {
         let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
         if !ranks.windows(2).all(|two| two[0] < two[1]) {
             order.sort_unstable_by_key(|&at| ranks[at as usize]);
@@ -514,7 +513,7 @@ mod tests {
             ("ba", 4),
             ("aba", 5),
         ]);
-        let form = form(&table, Alphabet::Bytes, &Rule::Ranks, false).unwrap();
+        let form = form(&table, Alphabet::Bytes, &Rule::Ranks(&table.numbers), false).unwrap();
         // `abab` merges before `ab`, of which it is made, wherever two of these meet.
         assert_eq!(form.tokens, [2, 3, 4, 5]);
         assert_eq!((form.left[0], form.right[0]), (3, 3));

@@ -20,7 +20,7 @@ use crate::normal_forms::NormalForm;
 use crate::objects::{self, get, hold, release, Object};
 use crate::pairs::NONE;
 use crate::piece_encoding::{PieceEncoder, Settings, Spacing};
-use crate::piece_forms::form_by_runs;
+use crate::piece_forms;
 use crate::piece_merging::PieceMerging;
 use crate::pieces;
 use crate::ranks;
@@ -341,7 +341,7 @@ pub extern "C" fn canonical_form(table: i64, merges: i64, characters: u32, known
         with_table(table, |table| {
             let alphabet = alphabet(characters);
             let found = if merges == 0 {
-                form(table, alphabet, &Rule::Ranks, known != 0)
+                form(table, alphabet, &Rule::Ranks(&table.numbers), known != 0)
             } else {
                 let object = or_python(get(merges))?;
                 let merges = or_python(object.merges())?;
@@ -361,7 +361,7 @@ pub extern "C" fn canonical_form(table: i64, merges: i64, characters: u32, known
 pub extern "C" fn form_of_ties(table: i64, known: u32) -> i64 {
     guarded(|| {
         with_table(table, |table| {
-            let found = form_by_runs(table, known != 0);
+            let found = piece_forms::form_of_ties(table, known != 0);
             Ok(hold(Object::Form(or_python(found)?)))
         })
     })

@@ -146,7 +146,8 @@ struct Listed {
     pairs: Vec<(u32, u32, u32)>,
     keys: Vec<u64>,
     products: Vec<u32>,
-    beside: Vec<(u32, u32)>,
+    /// Neighbouring characters of products, the left one in the upper half.
+    beside: Vec<u64>,
 }
 
 impl Listed {
@@ -157,8 +158,10 @@ impl Listed {
             return None;
         }
         let text = std::str::from_utf8(table.tokens.get(at as usize)).ok()?;
-        let codes = text.chars().map(u32::from);
-        self.beside.extend(codes.clone().zip(codes.skip(1)));
+        let codes = text.chars().map(u64::from);
+        let two = codes.clone().zip(codes.skip(1));
+        self.beside
+            .extend(two.map(|(left, right)| left << 32 | right));
         self.keys.push(u64::from(rank) << 32 | u64::from(number));
         self.products.push(at);
         Some(number)
@@ -175,7 +178,8 @@ impl Listed {
         self.beside.sort_unstable();
         self.beside.dedup();
         let mut beside = Pairs::with_room(self.beside.len());
-        for (left, right) in self.beside {
+        for two in self.beside {
+            let (left, right) = ((two >> 32) as u32, two as u32);
             beside.set(left, right, 0);
             characters.set_beside(left, right);
         }
@@ -196,7 +200,15 @@ impl PieceMerging {
         let characters = Characters::of(table);
         let mut ranks = vec![NONE; table.tokens.len()];
         for (at, &rank) in ranked.numbers.iter().enumerate() {
-            ranks[table.tokens.find(ranked.tokens.get(at))? as usize] = rank;
+            let content = ranked.tokens.get(at);
+            // Mostly both list the same tokens in the same order.
+            let same = at < ranks.len() && table.tokens.get(at) == content;
+            let place = if same {
+                at
+            } else {
+                table.tokens.find(content)? as usize
+            };
+            ranks[place] = rank;
         }
         let mut listed = Listed::default();
         for at in (0..ranks.len()).filter(|&at| ranks[at] != NONE) {

@@ -33,17 +33,6 @@ impl Table {
         Some(Table { tokens, numbers })
     }
 
-    /// Whether no two tokens have one rank.
-    pub fn has_no_ties(&self) -> bool {
-        let ranks: Vec<u32> = self
-            .numbers
-            .iter()
-            .copied()
-            .filter(|&rank| rank != NONE)
-            .collect();
-        distinct(&ranks)
-    }
-
     /// The same without the tokens at these places.
     pub fn without(&self, places: &[u32]) -> Option<Self> {
         let mut kept = vec![true; self.numbers.len()];
@@ -58,6 +47,12 @@ impl Table {
         }
         Table::new(tokens, numbers)
     }
+}
+
+/// Whether no two ranks are equal; the largest number is none.
+pub fn has_no_ties(ranks: &[u32]) -> bool {
+    let ranks: Vec<u32> = ranks.iter().copied().filter(|&rank| rank != NONE).collect();
+    distinct(&ranks)
 }
 
 fn distinct(numbers: &[u32]) -> bool {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 
 import pytest
 from conftest import FIXTURES
@@ -15,6 +16,7 @@ from bpe_interop.formats import by_name
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.gate import refuse
 from bpe_interop.loss import Loss
+from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import RankTable
 from fixtures import gguf_models as made
 from fixtures.file_formats import TO_CHAR
@@ -35,12 +37,13 @@ def by_merges(
     return made.by_merges(tokens, types, merges, pre)
 
 
-def by_scores(rows: Rows, marked: int = made.BYTE) -> bytes:
-    """SentencePiece's kind; ``marked`` is the type of the bytes."""
+def by_scores(rows: Rows, marked: int = made.BYTE, scores: Sequence[float] = ()) -> bytes:
+    """SentencePiece's kind; ``marked`` is the type of the bytes, ``scores`` are the rows'."""
     every = [("<unk>", made.UNKNOWN), ("<s>", made.CONTROL), ("</s>", made.CONTROL)]
     every += [*((name, marked) for name in BYTES), ("\u2581", made.NORMAL), *rows]
     tokens, types = zip(*every, strict=True)
-    return made.by_scores(tokens, types, [0.0] * len(tokens))
+    before = [0.0] * (len(tokens) - len(rows))
+    return made.by_scores(tokens, types, [*before, *(scores or [0.0] * len(rows))][: len(tokens)])
 
 
 @pytest.mark.parametrize(
@@ -200,3 +203,19 @@ def test_a_token_with_a_nul_goes_to_no_gguf() -> None:
     assert loss.witness is not None
     assert "\0" in loss.witness
     assert "up to its first U+0000" in loss.what
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_form_that_reading_finds_is_the_model_s(seed: int) -> None:
+    """Tokens that merging never builds may be out of the vocabulary, and of equal scores."""
+    random = Random(seed)
+    words = {"".join(random.choices("ab\u2581", k=random.randint(1, 4))) for _ in range(14)}
+    rows = [
+        (word, random.choice([made.NORMAL, made.NORMAL, made.UNUSED]))
+        for word in sorted(words - {"\u2581"})
+    ]
+    rows[-1] = rows[-1][0], random.choice([made.CONTROL, made.UNKNOWN, made.USER_DEFINED])
+    for file in (by_scores(rows), by_scores(rows, scores=random.choices([-1.0, -2.0, -3.0], k=14))):
+        model = load({"x.gguf": file})
+        assert canonical.known(model)
+        assert canonical(model) == canonical(replace(model))

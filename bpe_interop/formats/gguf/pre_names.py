@@ -43,7 +43,7 @@ from .splitters import (
     SPLITTERS,
     OverCharacters,
 )
-from .tokens import built, lines_of
+from .tokens import built, form_of_characters, lines_of
 
 Steps: TypeAlias = tuple[PreTokenizerStep, ...]
 By: TypeAlias = Literal["the same patterns", "Theorem 11", "Theorem 14", "Theorem 10"]
@@ -405,7 +405,7 @@ def _fits(row: OverCharacters, model: BPEModel) -> bool:
     """Whether newlines are looked up, and BOS is added, as under a name."""
     if row.lines:
         every = {**model.vocab.ids, **{t.text.encode(): t.id for t in model.added or ()}}
-        if any(lines_of(every.keys() - built(every, model.merges))):
+        if any(lines_of(every.keys() - built(every, form_of_characters(every, model.merges)))):
             return False
     ends = ends_of(model)
     return not row.bos or (ends is not None and ends[0] is not None)

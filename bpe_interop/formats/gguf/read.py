@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isnan
 from typing import Final
 
 from ...errors import FormatError, InvalidModelError
+from ...merging.canonical import Canonical, keep_without_idle
 from ...model import (
     CHATS,
     AddedToken,
@@ -86,6 +87,7 @@ from .tokens import (
     as_c_strings,
     built,
     fills_hole,
+    form_of_characters,
     lines_of,
 )
 
@@ -141,11 +143,12 @@ def load(files: Files) -> BPEModel:
         notes=tuple(notes_on(keys, kind, tokens)),
         older_tables=True,
     )
+    read: Callable[[Keys, Tokens, Origin], tuple[BPEModel, Canonical | None]]
     read, of_bytes = (_read_llama, False) if kind == "llama" else (_read_gpt2, True)
     if kind == GEMMA4 or (kind == "gpt2" and keys.text(PRE) in OVER_CHARACTERS):
         read, of_bytes = _read_characters, False
     try:
-        model = read(keys, tokens, origin)
+        model, form = read(keys, tokens, origin)
     except InvalidModelError as error:
         raise FormatError(error.what, where=name) from None
     there = {*model.vocab.ids.values(), *(token.id for token in model.added or ())}
@@ -156,9 +159,11 @@ def load(files: Files) -> BPEModel:
         and (shown := _verbatim(text, each, of_bytes)) is not None
         and number in there
     )
-    return (
-        replace(model, decoder=(Verbatim(verbatim), *(model.decoder or ()))) if verbatim else model
-    )
+    if verbatim:
+        model = replace(model, decoder=(Verbatim(verbatim), *(model.decoder or ())))
+    if form is not None:
+        keep_without_idle(model, form)
+    return model
 
 
 def _verbatim(text: str, kind: int, of_bytes: bool) -> bytes | None:
@@ -190,19 +195,17 @@ def _letter(char: str, text: str) -> bytes:
 # SentencePiece's kind ("llama").
 
 
-def _read_llama(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
+def _read_llama(keys: Keys, tokens: Tokens, origin: Origin) -> tuple[BPEModel, Canonical]:
     scores = _scores(keys, len(tokens.texts))
     roles = {role: tokens.role(role, DEFAULTS["llama"].get(role)) for role in ROLES}
     added = tokens.added(roles)
-    ids, kinds = _pieces(tokens, "fails")
     prefixed = keys.flag(PREFIXED, True)
     # llama.cpp looks up every token, whatever its type (llm_tokenizer_spm_session): merging builds
     # special ones too.
     table = _ranked(tokens.every, scores)
-    reached = built(tokens.every, RankTable(table))
-    _no_byte_built(tokens, reached)
-    ids |= {content: number for content, number in tokens.every.items() if content in reached}
-    return BPEModel(
+    form = form_of_characters(tokens.every, RankTable(table))
+    ids, kinds = _pieces(tokens, built(tokens.every, form), "fails")
+    model = BPEModel(
         vocab=Vocab(ids, kinds, dict(enumerate(scores))),
         merges=RankTable({content: rank for content, rank in table.items() if content in ids}),
         alphabet="char",
@@ -216,6 +219,7 @@ def _read_llama(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
         extras=_extras(keys, tokens, roles["unk"], keys.text(PRE), llama=True),
         origin=origin,
     )
+    return model, form
 
 
 def normalizer_of(prefixed: bool) -> tuple[NormalizerStep, ...]:
@@ -249,10 +253,15 @@ def _scores(keys: Keys, count: int) -> list[float]:
     return scores
 
 
-def _pieces(tokens: Tokens, without: str) -> tuple[dict[bytes, int], dict[int, Kind]]:
-    """The tokens that merging may end in, and the byte tokens.
+def _pieces(
+    tokens: Tokens, reached: Collection[bytes], without: str
+) -> tuple[dict[bytes, int], dict[int, Kind]]:
+    """The tokens that merging may end in, in the file's order, and the byte tokens.
 
-    ``without``: what becomes of a text that needs a byte token which is not there.
+    Args:
+        tokens: all that the file lists.
+        reached: those that merging builds, special ones too.
+        without: what becomes of a text that needs a byte token which is not there.
     """
     texts = tokens.texts
     out = {
@@ -268,7 +277,9 @@ def _pieces(tokens: Tokens, without: str) -> tuple[dict[bytes, int], dict[int, K
                 "byte all the same, and to the text, which is not held",
                 fix="give it the type 6 (byte)",
             )
-    ids = {content: number for content, number in tokens.every.items() if number not in out}
+    _no_byte_built(tokens, reached)
+    idle = {number for number, text in out.items() if text.encode() not in reached}
+    ids = {content: number for content, number in tokens.every.items() if number not in idle}
     names = map(str.encode, BYTE_NAMES)
     kinds: dict[int, Kind] = {ids[name]: "byte" for name in names if name in ids}
     missing = sorted(BYTE_NAMES.difference(tokens.texts))
@@ -311,7 +322,7 @@ def _no_byte_built(tokens: Tokens, reached: Collection[bytes]) -> None:
 # GPT-2's kind.
 
 
-def _read_gpt2(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
+def _read_gpt2(keys: Keys, tokens: Tokens, origin: Origin) -> tuple[BPEModel, None]:
     splitter = _splitter(keys)
     roles = {role: tokens.role(role, DEFAULTS["gpt2"].get(role)) for role in ROLES}
     added = tokens.added(roles)
@@ -321,7 +332,7 @@ def _read_gpt2(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
     missing = missing_bytes([b for b in every_byte if b in ids and ids[b] not in kinds])
     # A byte without a token is left out of the ids, after merging.
     fallback = Fallback("drop", after_merging=True) if missing else Fallback()
-    return BPEModel(
+    model = BPEModel(
         vocab=Vocab(ids, kinds),
         merges=PairList(pairs),
         lookup_first=splitter.lookup_first,
@@ -335,6 +346,7 @@ def _read_gpt2(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
         extras=_extras(keys, tokens, roles["unk"], keys.text(PRE), llama=False),
         origin=origin,
     )
+    return model, None
 
 
 def _splitter(keys: Keys) -> NamedSplitter:
@@ -441,7 +453,7 @@ def is_pretoken(content: bytes, splitter: NamedSplitter) -> bool:
 # Merges of characters.
 
 
-def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
+def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> tuple[BPEModel, Canonical]:
     kind = keys.text(MODEL) or ""
     name = GEMMA4 if kind == GEMMA4 else keys.text(PRE) or ""
     row = OVER_CHARACTERS[name]
@@ -449,10 +461,9 @@ def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
     added = tokens.added(roles)
     merges = PairList(_pairs(keys, _SpelledTokens()))
     every = tokens.every
-    reached = built(every, merges)
-    _no_byte_built(tokens, reached)
-    ids, kinds = _pieces(tokens, "leaves the byte out, which is not held")
-    ids |= {content: every[content] for content in reached}
+    form = form_of_characters(every, merges)
+    reached = built(every, form)
+    ids, kinds = _pieces(tokens, reached, "leaves the byte out, which is not held")
     for content in lines_of(every.keys() - reached) if row.lines else ():
         keys.refuse(
             f"{TOKENS}[{every[content]}]",
@@ -466,7 +477,7 @@ def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
             "where the file names none",
             "name the token",
         )
-    return BPEModel(
+    model = BPEModel(
         vocab=Vocab(ids, kinds),
         merges=merges,
         alphabet="char",
@@ -480,6 +491,7 @@ def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
         extras=_extras(keys, tokens, roles["unk"], name, llama=True),
         origin=origin,
     )
+    return model, form
 
 
 # All kinds.

@@ -15,7 +15,8 @@ from itertools import count
 from typing import Final
 
 from ...errors import UnsupportedError
-from ...merging.canonical import canonical
+from ...merging.canonical import Canonical, canonical
+from ...merging.symbols import characters
 from ...model import AddedToken, BPEModel, MergeRule, Vocab
 from ...quoting import show
 from .keys import ARCHITECTURE, NAME, PRE, ROLES, TOKENS, TYPES, Keys
@@ -346,12 +347,14 @@ def _texts(keys: Keys) -> list[str]:
     return texts
 
 
-def built(ids: Mapping[bytes, int], merges: MergeRule) -> set[bytes]:
+def form_of_characters(ids: Mapping[bytes, int], merges: MergeRule) -> Canonical:
+    """The canonical form of merges that start from characters, whatever the tokens' types."""
+    return canonical(BPEModel(Vocab(ids), merges, alphabet="char"))
+
+
+def built(ids: Mapping[bytes, int], form: Canonical) -> set[bytes]:
     """The tokens that merging builds out of their characters, single characters too."""
-    whole = BPEModel(Vocab(ids), merges, alphabet="char")
-    short = (content for content in ids if len(content) <= 4)
-    single = {content for content in short if len(content.decode("utf-8", "replace")) == 1}
-    return single | (canonical(whole).splits.keys() & ids.keys())
+    return characters(ids) | (form.splits.keys() & ids.keys())
 
 
 def lines_of(contents: Iterable[bytes]) -> Iterator[bytes]:

@@ -67,7 +67,6 @@ def _vocab(trip: RoundTrip, decided: Decided) -> Words | None:
     model, again = trip.model, trip.again
     ids, there = as_dict(model.vocab.ids), as_dict(again.vocab.ids)
     lost = next((t for t, number in ids.items() if t and there.get(t) != number), None)
-    more = next((token for token in there if token not in ids), None)
     if lost is not None and not decided.refused:
         return (
             f"llama.cpp finds {show(lost)} before the text is normalized, and SentencePiece "
@@ -86,6 +85,7 @@ def _vocab(trip: RoundTrip, decided: Decided) -> Words | None:
             f"the empty token {ids[b'']} has no text, and llama.cpp needs one: it gets a stand-in",
             "no text has it, so no id changes",
         )
+    more = next((token for token in there if token not in ids), None)
     if more is not None and more.startswith(b"<0x"):
         return (
             "the 256 byte tokens must be there, and some are not",
