@@ -207,7 +207,7 @@ def test_a_token_with_a_nul_goes_to_no_gguf() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_form_that_reading_finds_is_the_model_s(seed: int) -> None:
-    """Tokens that merging never builds may be out of the vocabulary, and of equal scores."""
+    """Lemma 2: what merging never builds may be out of the vocabulary, and of equal scores."""
     random = Random(seed)
     words = {"".join(random.choices("ab\u2581", k=random.randint(1, 4))) for _ in range(14)}
     rows = [
