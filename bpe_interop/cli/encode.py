@@ -29,8 +29,8 @@ from ..quoting import escaped, show
 from ..sources import SourceOptions, load_source
 from ..text.added_tokens import Allowed
 from ..text.visible import many
-from ..token_files import LAYOUTS, SHARD_BYTES, EncodedCorpus, Settings, Way, encode_corpora
-from ..token_files.job import Special
+from ..token_files import LAYOUTS, SHARD_BYTES, EncodedCorpus, Settings, Step, Way, encode_corpora
+from ..token_files.job import NANOGPT, Special
 from ..token_files.layouts import Dtype, LayoutName
 from ..token_files.writer import UNFINISHED
 from ..tokenizer import Tokenizer
@@ -46,7 +46,7 @@ from .options import (
     source_options,
     workers_of,
 )
-from .progress import progress
+from .progress import amount, progress
 from .screen import as_json, as_text, console_on_stdout, ids_as_json, lines, read_stdin, stdin_lines
 from .terminal import say, tell
 
@@ -61,6 +61,8 @@ class CorpusOptions:
     dtype: Dtype | None
     eos: str | None
     max_length: int | None
+    pack: bool
+    validation: str | None
     field: str | None
     sample: str | None
     seed: int
@@ -76,12 +78,12 @@ class CorpusOptions:
             raise click.UsageError("with --corpus there is no TEXT, --lines, --show or --explain")
         if self.corpora and self.folder is None:
             raise click.UsageError("name the folder for the ids with -o")
-        about = (self.folder, self.dtype, self.eos, self.max_length, self.field, self.sample)
-        if not self.corpora and any(
-            each is not None for each in (*about, self.state, self.scheduler)
-        ):
+        about = (self.folder, self.dtype, self.eos, self.max_length, self.pack or None)
+        chosen = (self.validation, self.field, self.sample, self.state, self.scheduler)
+        if not self.corpora and any(each is not None for each in (*about, *chosen)):
             raise click.UsageError(
-                "-o, --dtype, --eos, --max-length, --field, --sample, --state and --scheduler are "
+                "-o, --dtype, --eos, --max-length, --pack, --validation, --field, --sample, "
+                "--state and --scheduler are "
                 "about corpora: name one with --corpus FILE, or --corpus - for standard input; "
                 f"--layout says in which files ({', '.join(LAYOUTS)}). The ids of one text go to "
                 "standard output: > FILE"
@@ -99,6 +101,8 @@ class CorpusOptions:
             self.max_length,
             Selection(None, sample, self.seed, errors),
             most,
+            self.pack,
+            None if self.validation is None else parse_sample(self.validation),
         )
 
 
@@ -133,7 +137,8 @@ def corpus_options(command: Callable[..., object]) -> Callable[..., object]:
             type=OneOf([*LAYOUTS]),
             default="megatron",
             show_default=True,
-            help="The files: Megatron-LM's .bin and .idx, arrays for numpy.load, or Parquet.",
+            help="The files: Megatron-LM's .bin and .idx, arrays for numpy.load, Parquet, or "
+            "nanoGPT's train.bin.",
         ),
         click.option(
             "--dtype",
@@ -151,6 +156,18 @@ def corpus_options(command: Callable[..., object]) -> Callable[..., object]:
             type=click.IntRange(min=1),
             metavar="N",
             help="Cut documents into rows of at most N ids; no row has ids of two documents.",
+        ),
+        click.option(
+            "--pack",
+            is_flag=True,
+            help="Join the documents of a shard, and cut them into rows of --max-length; only its "
+            "last row is shorter.",
+        ),
+        click.option(
+            "--validation",
+            metavar="PART",
+            help="Write this part of the documents, 1% or 0.01, to files of their own (val). A "
+            "hash of the text and of --seed decides.",
         ),
         click.option(
             "--shard-bytes",
@@ -553,11 +570,17 @@ def write_corpora(
     again = all(file.path is not None and file.size is not None for file in files)
     usual = str(folder.with_name(f"{folder.name}{UNFINISHED}.state")) if again else None
     state = asked.state or usual
+    seen: list[Step] = []
     with (
         _going_on(asked, state),
         workers_of(asked.scheduler) as workers,
         progress("encoding") as tick,
     ):
+
+        def watch(step: Step) -> None:
+            seen[:] = [step]
+            tick.watch(step)
+
         written = encode_corpora(
             loaded,
             asked.corpora,
@@ -566,9 +589,13 @@ def write_corpora(
             preset=preset,
             field=asked.field,
             shard_bytes=asked.shard_bytes,
-            way=Way(workers, None, asked.limit, state, tick.watch, fresh=asked.state is None),
+            way=Way(workers, None, asked.limit, state, watch, fresh=asked.state is None),
         )
     _show_written(written, asked, state, as_data)
+    for last in seen:
+        if last.seconds >= 1:  # else it is mostly how long the start took
+            size, rate = amount(last.bytes, "bytes"), amount(int(last.rate), "bytes")
+            tell(f"encoded {size} of text at {rate}/s")
     if written.interrupted:
         sys.exit(INTERRUPTED)
 
@@ -617,19 +644,36 @@ def _show_written(
         return
     counts = manifest.counts
     full = sum(piece.encoded.documents > 0 for piece in manifest.shards)
-    lines(
-        "wrote",
-        [f"{asked.folder}: {many(full, 'shard')}, {manifest.settings.layout}"],
-    )
+    settings = manifest.settings
+    in_files = many(full, "shard")
+    if settings.layout == NANOGPT:
+        in_files = " and ".join(
+            sorted({f.name for each in manifest.shards for f in each.encoded.files})
+        )
+    lines("wrote", [f"{asked.folder}: {in_files}, {settings.layout}"])
     lines(
         "documents",
         [f"{counts['documents']:,} ({many(counts['bytes'], 'byte')} of UTF-8)"],
     )
-    lines("ids", [f"{counts['tokens']:,} in {many(counts['rows'], 'row')}, as {manifest.dtype}"])
+    rows = f" in {many(counts['rows'], 'row')}" if counts["rows"] else ""
+    if settings.pack and settings.max_length:
+        sides = [
+            (e.val_tokens, e.tokens - e.val_tokens) for e in (p.encoded for p in manifest.shards)
+        ]
+        full_rows = sum(tokens // settings.max_length for side in sides for tokens in side)
+        rows += f" ({full_rows:,} of {settings.max_length:,})"
+    lines("ids", [f"{counts['tokens']:,}{rows}, as {manifest.dtype}"])
+    if settings.validation is not None:
+        of_validation = f"{many(counts['val_documents'], 'document')}, {counts['val_tokens']:,} ids"
+        lines("validation", [of_validation])
+    if not settings.marks_documents and settings.eos is None and not settings.template:
+        between = "no id stands between documents; --eos TOKEN puts one there"
+        lines("note", [between])
     empty, replaced = counts["empty"], counts["replaced"]
     if empty:
         have = "has" if empty == 1 else "have"
-        lines("note", [f"{many(empty, 'document')} without ids {have} no row"])
+        nothing = "no row" if settings.marks_documents else "no place"
+        lines("note", [f"{many(empty, 'document')} without ids {have} {nothing}"])
     skips = [(piece, skip) for piece in manifest.shards for skip in piece.encoded.skips]
     if skips:
         piece, first = skips[0]

@@ -51,8 +51,8 @@ class Seen(PhaseTick):
 
     def at(self, done: int, said: str = "") -> None:
         """So much is done in all; what is said is the number, where nothing else is given."""
-        of = "" if self.total is None else f" of {_amount(self.total, self._unit)}"
-        self.done, self.said = done, said or f"{_amount(done, self._unit)}{of}"
+        of = "" if self.total is None else f" of {amount(self.total, self._unit)}"
+        self.done, self.said = done, said or f"{amount(done, self._unit)}{of}"
         if not said and self._unit != "bytes":
             self.said += f" {self._unit}"
 
@@ -63,16 +63,17 @@ class Seen(PhaseTick):
         if self.phase != phase:
             # Where the size is not known, as of a pipe, the bar only moves.
             self.begin(phase, seen.total or None, "bytes")
-        of = f" of {_amount(seen.total, 'bytes')}" if seen.total else ""
+        of = f" of {amount(seen.total, 'bytes')}" if seen.total else ""
         parts = [] if ids is None else [f"{ids:,} ids"]
-        parts += [f"{_amount(seen.read, 'bytes')}{of}", f"{_amount(int(seen.rate), 'bytes')}/s"]
+        parts += [f"{amount(seen.read, 'bytes')}{of}", f"{amount(int(seen.rate), 'bytes')}/s"]
         if seen.left is not None:
             hours, rest = divmod(int(seen.left), 3600)
             parts.append(f"{hours}:{rest // 60:02}:{rest % 60:02} left")
         self.at(seen.read, ", ".join(parts))
 
 
-def _amount(number: int, unit: Unit) -> str:
+def amount(number: int, unit: Unit) -> str:
+    """A number as people read it; bytes in units of 1,000."""
     if unit != "bytes":
         return f"{number:,}"
     from rich.filesize import decimal

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -16,9 +17,9 @@ from ..fingerprint import fingerprint
 from ..io.reader import read
 from ..tokenizer import Tokenizer
 from ..workers import Ticket, opened_from
-from .job import encode_batch, eos_id, sha256_of_file, stem_of
-from .layouts import LAYOUTS, document_id
-from .manifest import NAME, TOKENIZER, Manifest, WrittenPart, read_manifest
+from .job import NANOGPT, encode_batch, eos_id, sha256_of_file, stem_of
+from .layouts import LAYOUTS, SIZES, document_id
+from .manifest import NAME, TOKENIZER, Manifest, WrittenPart, joined_name, read_manifest
 
 _IN_SHARD = 10
 """Of one shard at most so many documents are taken, where there are enough shards."""
@@ -72,36 +73,46 @@ def check_token_files(
         wrong += compared.wrong
         for number, wanted in _drawn(manifest, sample, seed).items():
             try:
-                for document, stored in _documents(place, manifest, number, wanted):
+                for document, stored in _documents(place, manifest, number, wanted, compared):
                     same += compared.has_same_bytes(document, stored, number)
                     sampled += 1
                     tick(1)
             except SourceError as error:
                 unread.append(str(error).split("\n")[0])
         wrong = compared.wrong
-    files = sum(len(piece.encoded.files) for piece in manifest.shards)
+    files = len({file.name for piece in manifest.shards for file in piece.encoded.files})
     return Checked(manifest, files, sampled, same, tuple(wrong), tuple(dict.fromkeys(unread)))
 
 
 def _wrong_files(folder: Path, manifest: Manifest, tick: Callable[[int], None]) -> Iterator[str]:
     """Files that are missing, changed, or not of the folder."""
-    named: set[str] = {NAME}
+    settings, names = manifest.settings, LAYOUTS[manifest.settings.layout].names
+    ends = Counter[str]()
+    pieces: list[tuple[Path, int, int, str]] = []
     for number, piece in enumerate(manifest.shards):
-        names = {f"{stem_of(number)}.{name}" for name in LAYOUTS[manifest.settings.layout].names}
-        if {file.name for file in piece.encoded.files} != (
-            names if piece.encoded.documents else set()
-        ):
+        encoded = piece.encoded
+        training = encoded.documents - encoded.val_documents
+        filled = dict(zip(settings.sides, (training, encoded.val_documents), strict=False))
+        expected = {
+            joined_name(side) if settings.layout == NANOGPT else f"{stem_of(number, side)}.{name}"
+            for side in settings.sides
+            for name in names
+            if filled[side]
+        }
+        if {file.name for file in encoded.files} != expected:
             yield f"{NAME}: shard {number} has other files than its layout"
-        for file in piece.encoded.files:
-            named.add(file.name)
-            path = folder / file.name
-            tick(1)
-            if not path.is_file():
-                yield f"{file.name}: it is missing"
-            elif path.stat().st_size != file.bytes:
-                yield f"{file.name}: it has {path.stat().st_size:,} bytes, and not {file.bytes:,}"
-            elif sha256_of_file(path) != file.sha256:
-                yield f"{file.name}: its sha256 is another"
+        for file in encoded.files:
+            pieces.append((folder / file.name, ends[file.name], file.bytes, file.sha256))
+            ends[file.name] += file.bytes
+    for path, start, size, sha256 in pieces:
+        tick(1)
+        if not path.is_file():
+            yield f"{path.name}: it is missing"
+        elif path.stat().st_size != ends[path.name]:
+            there = path.stat().st_size
+            yield f"{path.name}: it has {there:,} bytes, and not {ends[path.name]:,}"
+        elif sha256_of_file(path, start, size) != sha256:
+            yield f"{path.name}: its sha256 is another"
     for name, digest in manifest.tokenizer.files.items():
         path = folder / TOKENIZER / name
         if not path.is_file():
@@ -109,7 +120,7 @@ def _wrong_files(folder: Path, manifest: Manifest, tick: Callable[[int], None]) 
         elif sha256_of_file(path) != digest:
             yield f"{TOKENIZER}/{name}: its sha256 is another"
     for path in sorted(folder.iterdir()):
-        if path.name not in named | {TOKENIZER}:
+        if path.name not in {*ends, NAME, TOKENIZER}:
             yield f"{path.name}: the manifest does not know it"
 
 
@@ -130,22 +141,41 @@ def _drawn(manifest: Manifest, sample: int, seed: int) -> dict[int, list[int]]:
 
 
 def _documents(
-    folder: Path, manifest: Manifest, number: int, wanted: list[int]
-) -> Iterator[tuple[Document, list[int]]]:
+    folder: Path, manifest: Manifest, number: int, wanted: list[int], compared: _Compared
+) -> Iterator[tuple[Document, Sequence[int]]]:
     """Documents of a shard out of their source, and the ids that are stored for them."""
-    part = _part(manifest, number)
-    documents: dict[int, Document] = {}
-    reader = PartReader(part).documents(manifest.settings.selection)
+    settings, layout = manifest.settings, LAYOUTS[manifest.settings.layout]
+    drawn: dict[str, dict[int, Document]] = {side: {} for side in settings.sides}
+    places: dict[str, dict[int, tuple[int, int]]] = {side: {} for side in settings.sides}
+    before, tokens = Counter[str](), Counter[str]()
+    reader = PartReader(_part(manifest, number)).documents(settings.selection)
     for at, document in enumerate(each for each in reader if not each.skipped):
+        side = settings.side_of(document.text)
+        if not settings.marks_documents:
+            # Only the ids of the documents before say where those of this one begin.
+            length = len(compared.ids_of(document))
+            places[side][before[side]] = tokens[side], length
+            tokens[side] += length
         if at in wanted:
-            documents[at] = document
+            drawn[side][before[side]] = document
+        before[side] += 1
         if at >= wanted[-1]:
             break
-    layout = LAYOUTS[manifest.settings.layout]
-    names = {at: document_id(document) for at, document in documents.items()}
-    stored = layout.read(folder, stem_of(number), manifest.dtype, names)
-    for at, document in documents.items():
-        yield document, stored[at]
+    for side, documents in drawn.items():
+        stem, first = stem_of(number, side), 0
+        if settings.layout == NANOGPT:
+            name = joined_name(side)
+            earlier = (f for each in manifest.shards[:number] for f in each.encoded.files)
+            first = sum(f.bytes for f in earlier if f.name == name) // SIZES[manifest.dtype]
+            stem = Path(name).stem
+        if layout.read is not None and settings.marks_documents:
+            names = {at: document_id(document) for at, document in documents.items()}
+            stored = layout.read(folder, stem, manifest.dtype, names)
+            yield from ((document, stored[at]) for at, document in documents.items())
+            continue
+        for at, document in documents.items():
+            start, length = places[side][at]
+            yield document, layout.span(folder, stem, manifest.dtype, first + start, length)
 
 
 def _part(manifest: Manifest, number: int) -> Part:
@@ -183,16 +213,20 @@ class _Compared:
         if fingerprint(model)["all"] != facts.fingerprint:
             self.wrong.append(f"{TOKENIZER}: another fingerprint than the manifest's")
 
-    def has_same_bytes(self, document: Document, stored: list[int], number: int) -> bool:
+    def ids_of(self, document: Document) -> list[int]:
+        """The ids that are to be stored for a document."""
+        [ids] = encode_batch(self._tokenizer, [document.text], self._settings)
+        return ids if self._end is None else [*ids, self._end]
+
+    def has_same_bytes(self, document: Document, stored: Sequence[int], number: int) -> bool:
         """Whether the ids, without what was put around them, decode to the text's bytes.
 
         Ids that our encoder does not give are wrong.
         """
         plain = replace(self._settings, template=False)
         [inner] = encode_batch(self._tokenizer, [document.text], plain)
-        [whole] = encode_batch(self._tokenizer, [document.text], self._settings)
-        ids = whole if self._end is None else [*whole, self._end]
-        if ids != stored:
+        ids = self.ids_of(document)
+        if ids != [*stored]:
             at = next((n for n, (a, b) in enumerate(zip(ids, stored, strict=False)) if a != b), -1)
             place = min(len(ids), len(stored)) if at < 0 else at
             self.wrong.append(

@@ -6,9 +6,10 @@ import hashlib
 import os
 import uuid
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Literal, TypeAlias, TypedDict
 
 from ..corpora import EVERYTHING, Document, Part, PartReader, Selection
 from ..engines.choice import FASTEST
-from ..errors import BpeInteropError, SourceError, TargetError
+from ..errors import ArgumentError, BpeInteropError, SourceError, TargetError
 from ..formats import Files
 from ..model import BPEModel
 from ..quoting import show
@@ -25,12 +26,16 @@ from ..strict_json import LATER
 from ..tokenizer import Tokenizer
 from ..workers import Ticket, opened_from
 from ..workers.orders import Check
-from .layouts import INT64, LAYOUTS, SIGNED, Dtype, LayoutName, Rows, chunks
+from .layouts import INT64, LAYOUTS, SIGNED, Dtype, LayoutName, Rows, Writer, chunks
 
 Special: TypeAlias = Literal["text", "parse", "error"]
 
 _NAMED = 20
 """How many special tokens an error names."""
+
+NANOGPT: LayoutName = "nanogpt"
+TRAIN, VAL = "train", "val"
+"""nanoGPT's names of the two."""
 
 _BATCH_BYTES = 1 << 19
 _BATCH_DOCUMENTS = 1 << 10
@@ -44,14 +49,18 @@ class Settings:
     """How documents become rows of ids.
 
     Args:
-        layout: the files: ``"megatron"`` (Megatron-LM's indexed dataset), ``"npy"`` or
-            ``"parquet"``.
+        layout: the files: ``"megatron"`` (Megatron-LM's indexed dataset), ``"npy"``,
+            ``"parquet"``, or ``"nanogpt"`` (one ``train.bin`` of ids alone, without rows).
         dtype: the numbers; None for what the layout and the highest id need.
         special: what the text of a special token in a document is: ordinary text, the token, or
             an error.
         template: apply the sequence template to each document.
         eos: the text of a special token whose id ends each document.
         max_length: a document with more ids is cut into rows of so many; no row has ids of two.
+        pack: the documents of a shard are joined and cut into rows of ``max_length``; only the
+            last row of a shard is shorter. A row may have ids of several documents.
+        validation: the fraction of documents that go to files of their own. A hash of the text and
+            of ``selection.seed`` decides, so that equal documents are on one side.
         selection: which documents are taken.
         most_skipped: how many records may be skipped with ``errors="skip"``; None for any number.
     """
@@ -64,6 +73,46 @@ class Settings:
     max_length: int | None = None
     selection: Selection = EVERYTHING
     most_skipped: int | None = field(default=None, metadata={LATER: True})
+    pack: bool = field(default=False, metadata={LATER: True})
+    validation: float | None = field(default=None, metadata={LATER: True})
+
+    def __post_init__(self) -> None:
+        """Refuses what does not go together.
+
+        Raises:
+            ArgumentError: rows without a length, in a layout without rows, or no fraction.
+        """
+        if self.pack and self.max_length is None:
+            raise ArgumentError("rows are packed to a length: give --max-length N", where="--pack")
+        if self.layout == NANOGPT and self.max_length is not None:
+            raise ArgumentError(
+                "nanoGPT's file has no rows: whoever loads it cuts blocks where it likes",
+                where="--max-length",
+                fix="leave it out",
+            )
+        if self.validation is not None and not 0 < self.validation < 1:
+            raise ArgumentError(
+                "this is no fraction between 0 and 1", where="--validation", fix="give 0.01 or 1%"
+            )
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """What tells the files of training and of validation apart."""
+        return ("",) if self.validation is None else (TRAIN, VAL)
+
+    @property
+    def marks_documents(self) -> bool:
+        """Whether the files say where documents begin."""
+        return not self.pack and self.layout != NANOGPT
+
+    def side_of(self, text: str) -> str:
+        """Where a document goes."""
+        if self.validation is None:
+            return ""
+        digest = hashlib.blake2b(
+            text.encode(), digest_size=8, salt=b"validation", key=str(self.selection.seed).encode()
+        ).digest()
+        return VAL if int.from_bytes(digest, "big") < self.validation * (1 << 64) else TRAIN
 
 
 def eos_id(settings: Settings, model: BPEModel) -> int | None:
@@ -134,7 +183,8 @@ class Skipped:
 class Encoded:
     """What became of a part.
 
-    ``bytes`` are of the documents' UTF-8. ``empty`` documents have no ids, and so no row.
+    ``bytes`` are of the documents' UTF-8. ``empty`` documents have no ids, and so no row. What
+    begins with ``val_`` is of validation, and in the others too.
     ``replaced`` are documents in which malformed UTF-8 was read as U+FFFD. A part without
     documents has no files.
     """
@@ -147,9 +197,20 @@ class Encoded:
     bytes: int
     files: tuple[File, ...]
     skips: tuple[Skipped, ...] = field(default=(), metadata={LATER: True})
+    val_documents: int = field(default=0, metadata={LATER: True})
+    val_tokens: int = field(default=0, metadata={LATER: True})
 
 
-COUNTED = ("documents", "empty", "replaced", "rows", "tokens", "bytes")
+COUNTED = (
+    "documents",
+    "empty",
+    "replaced",
+    "rows",
+    "tokens",
+    "bytes",
+    "val_documents",
+    "val_tokens",
+)
 """What is counted of a part."""
 
 
@@ -157,9 +218,9 @@ SHARD = "shard-"
 """How the names of all shards begin."""
 
 
-def stem_of(part: int) -> str:
+def stem_of(part: int, side: str = "") -> str:
     """How the names of a shard's files begin."""
-    return f"{SHARD}{part:05d}"
+    return f"{SHARD}{part:05d}.{side}".rstrip(".")
 
 
 def encode_batch(tokenizer: Tokenizer, texts: list[str], settings: Settings) -> list[list[int]]:
@@ -201,13 +262,11 @@ def check_skips(
     )
 
 
-def rows_of(ids: array[int], ends: Iterable[int], end: int | None, longest: int | None) -> Rows:
+def rows_of(ids: array[int], ends: Iterable[int], longest: int | None) -> Rows:
     """The ids of documents as rows of at most ``longest``; a document without ids has none.
 
-    ``ends`` are where those of each document end in ``ids``, ``end`` is an id to put there.
+    ``ends`` are where those of each document end in ``ids``.
     """
-    if end is not None:
-        ids, ends = _ended(ids, ends, end)
     places, lasts = array(INT64), array(INT64)
     start = 0
     for stop in ends:
@@ -220,7 +279,43 @@ def rows_of(ids: array[int], ends: Iterable[int], end: int | None, longest: int 
     return Rows(ids, places, lasts)
 
 
-def _ended(ids: array[int], ends: Iterable[int], end: int) -> tuple[array[int], array[int]]:
+class Packing:
+    """Joins documents and cuts what they are together into rows of one length.
+
+    What is written for a row is the document in which it begins.
+    """
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+        self._rest: array[int] = array("I")
+        self._begun: list[Document] = []
+
+    def add(
+        self, documents: Sequence[Document], ids: array[int], ends: Sequence[int]
+    ) -> tuple[list[Document], Rows]:
+        """The rows that are full with these documents; the rest is kept."""
+        kept = len(self._rest)
+        joined = self._rest + ids
+        # The rest is shorter than a row, so only the first one begins in it.
+        begins = range(0 if not kept else self._length, len(joined), self._length)
+        first = self._begun + [documents[bisect_right(ends, at - kept)] for at in begins]
+        full = len(joined) // self._length
+        self._rest, self._begun = joined[full * self._length :], first[full:]
+        return first[:full], self._as_rows(joined[: full * self._length])
+
+    def last(self) -> tuple[list[Document], Rows]:
+        """What is left: a shorter row, or none."""
+        return self._begun, self._as_rows(self._rest)
+
+    def _as_rows(self, ids: array[int]) -> Rows:
+        # Each row stands as a document of its own: a document is in several of them.
+        ends = array(INT64, range(self._length, len(ids), self._length))
+        if ids:
+            ends.append(len(ids))
+        return Rows(ids, ends, array(INT64, range(1, len(ends) + 1)))
+
+
+def with_ends(ids: array[int], ends: Iterable[int], end: int) -> tuple[array[int], array[int]]:
     """The same with an id behind those of each document."""
     ended, places = array(ids.typecode), array(INT64)
     start = 0
@@ -299,53 +394,85 @@ class EncodeWork:
         settings, layout = self._job.settings, LAYOUTS[self._job.settings.layout]
         counts = dict.fromkeys(COUNTED, 0)
         reader, skipped = PartReader(part), list[Document]()
-        with layout.writer(folder, stem, self._job.dtype) as writer:
-            for batch, (ids, ends) in self._batches(reader, skipped):
-                check()
-                rows = rows_of(ids, ends, self._end, settings.max_length)
-                writer.add(batch, rows)
-                counts["documents"] += len(batch)
-                counts["empty"] += sum(a == b for a, b in pairwise((0, *rows.lasts)))
-                counts["replaced"] += sum(document.replaced for document in batch)
+        stems = {side: f"{stem}.{side}".rstrip(".") for side in settings.sides}
+        packing = {side: Packing(settings.max_length or 1) for side in stems if settings.pack}
+        filled = set[str]()
+        with ExitStack() as last:
+            writers: dict[str, Writer] = {
+                side: last.enter_context(layout.writer(folder, name, self._job.dtype))
+                for side, name in stems.items()
+            }
+
+            def write(side: str, documents: Sequence[Document], rows: Rows) -> None:
+                writers[side].add(documents, rows)
                 counts["rows"] += len(rows.ends)
-                counts["tokens"] += len(rows.ids)
+
+            for side, batch, (ids, ends) in self._batches(reader, skipped):
+                check()
+                filled.add(side)
+                if self._end is not None:
+                    ids, ends = with_ends(ids, ends, self._end)
+                if settings.pack:
+                    write(side, *packing[side].add(batch, ids, ends))
+                else:
+                    write(side, batch, rows_of(ids, ends, settings.max_length))
+                counts["documents"] += len(batch)
+                counts["empty"] += sum(a == b for a, b in pairwise((0, *ends)))
+                counts["replaced"] += sum(document.replaced for document in batch)
+                counts["tokens"] += len(ids)
                 counts["bytes"] += sum(document.size for document in batch)
+                if side == VAL:
+                    counts["val_documents"] += len(batch)
+                    counts["val_tokens"] += len(ids)
+            for side, packed in packing.items():
+                write(side, *packed.last())
+        if settings.layout == NANOGPT:
+            counts["rows"] = 0
         before = reader.before() if skipped else 0
         skips = tuple(Skipped(before + each.place.line, each.skipped) for each in skipped)
-        if not counts["documents"]:
+        made = {
+            f"{stem_of(part.number, side)}.{name}": folder / f"{stems[side]}.{name}"
+            for side in settings.sides
+            for name in layout.names
+            # A memory map cannot be empty.
+            if side in filled
+        }
+        if not made:
             return Encoded(files=(), skips=skips, **counts)
-        made = [folder / f"{stem}.{name}" for name in layout.names]
         # The disk is waited for once, and meanwhile the sums are made.
         with ThreadPoolExecutor(len(made)) as pool:
-            synced = pool.map(sync, made)
+            synced = pool.map(sync, made.values())
             files = tuple(
-                File(f"{stem_of(part.number)}.{name}", path.stat().st_size, sha256_of_file(path))
-                for name, path in zip(layout.names, made, strict=True)
+                File(name, path.stat().st_size, sha256_of_file(path)) for name, path in made.items()
             )
             for _ in synced:
                 pass
-        for path, file in zip(made, files, strict=True):
-            os.replace(path, folder / file.name)
+        for name, path in made.items():
+            os.replace(path, folder / name)
         return Encoded(files=files, skips=skips, **counts)
 
     def _batches(
         self, reader: PartReader, skipped: list[Document]
-    ) -> Iterator[tuple[list[Document], _Joined]]:
-        """Documents and their ids; what is skipped is put into the list."""
-        batch: list[Document] = []
-        size = 0
-        for document in reader.documents(self._job.settings.selection):
+    ) -> Iterator[tuple[str, list[Document], _Joined]]:
+        """Documents of one side and their ids; what is skipped is put into the list."""
+        settings = self._job.settings
+        batches: dict[str, list[Document]] = {side: [] for side in settings.sides}
+        sizes = dict.fromkeys(batches, 0)
+        for document in reader.documents(settings.selection):
             if document.skipped:
                 skipped.append(document)
-                check_skips(self._job.settings, len(skipped), reader.where(document), document)
+                check_skips(settings, len(skipped), reader.where(document), document)
                 continue
+            side = settings.side_of(document.text)
+            batch = batches[side]
             batch.append(document)
-            size += document.size
-            if size >= _BATCH_BYTES or len(batch) >= _BATCH_DOCUMENTS:
-                yield batch, self._encoded(batch, reader)
-                batch, size = [], 0
-        if batch:
-            yield batch, self._encoded(batch, reader)
+            sizes[side] += document.size
+            if sizes[side] >= _BATCH_BYTES or len(batch) >= _BATCH_DOCUMENTS:
+                yield side, batch, self._encoded(batch, reader)
+                batches[side], sizes[side] = [], 0
+        for side, batch in batches.items():
+            if batch:
+                yield side, batch, self._encoded(batch, reader)
 
     def _encoded(self, batch: list[Document], reader: PartReader) -> _Joined:
         settings = self._job.settings
@@ -367,10 +494,10 @@ class EncodeWork:
             raise
 
 
-def sha256_of_file(path: Path) -> str:
-    """The sha256 of a file."""
+def sha256_of_file(path: Path, start: int = 0, size: int | None = None) -> str:
+    """The sha256 of a file, or of so many bytes from one on."""
     digest = hashlib.sha256()
-    for data in chunks(path):
+    for data in chunks(path, start, size):
         digest.update(data)
     return digest.hexdigest()
 

@@ -7,6 +7,7 @@ that ``numpy.load`` maps: ``NAME.ids.npy``, ``NAME.rows.npy`` (row *i* is ids ``
 ``rows[i + 1]``) and ``NAME.documents.npy`` (document *i* is rows ``documents[i]`` to
 ``documents[i + 1]``). ``parquet`` has a row for each row: ``input_ids``, ``document_id`` (the file,
 of records the field, and the byte, or row, at which the document begins) and ``source`` (the file).
+``nanogpt`` has ids alone, ``NAME.bin``; those of all shards become one file when all are done.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ..corpora import Document
 from ..errors import SourceError
 from ..optional import optional
 
-LayoutName: TypeAlias = Literal["megatron", "npy", "parquet"]
+LayoutName: TypeAlias = Literal["megatron", "npy", "parquet", "nanogpt"]
 Dtype: TypeAlias = Literal["uint16", "uint32", "int32"]
 
 SIGNED: tuple[LayoutName, ...] = ("parquet",)
@@ -111,11 +112,13 @@ def read_numbers(file: BinaryIO, code: str, start: int, count: int) -> array[int
     return numbers
 
 
-def chunks(path: Path) -> Iterator[bytes]:
-    """What a file holds, piece by piece."""
+def chunks(path: Path, start: int = 0, size: int | None = None) -> Iterator[bytes]:
+    """What a file holds, or so many bytes from one on, piece by piece."""
     with path.open("rb") as file:
-        while data := file.read(_CHUNK):
+        file.seek(start)
+        while data := file.read(_CHUNK if size is None else min(size, _CHUNK)):
             yield data
+            size = None if size is None else size - len(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,8 @@ class Rows:
 
 Read = Callable[[Path, str, Dtype, Mapping[int, str]], dict[int, list[int]]]
 """The ids of documents of a shard: folder, stem, dtype, and numbers (from 0) to document ids."""
+Span = Callable[[Path, str, Dtype, int, int], Sequence[int]]
+"""Ids of a shard, whatever their rows: folder, stem, dtype, the first and how many."""
 
 
 class Writer(Protocol):
@@ -258,6 +263,26 @@ def _pairs(path: Path) -> Any:
         del held[:-1]
 
 
+class _Nanogpt:
+    """Ids alone."""
+
+    def __init__(self, folder: Path, stem: str, dtype: Dtype) -> None:
+        self._ids = Column(folder / f"{stem}.bin", CODES[dtype])
+        self._code = CODES[dtype]
+
+    def add(self, documents: Sequence[Document], rows: Rows) -> None:
+        """Writes the ids."""
+        self._ids.add(narrowed(rows.ids, self._code))
+
+    def __enter__(self) -> _Nanogpt:
+        """Itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        """Ends the file."""
+        self._ids.__exit__(kind, *error)
+
+
 _GROUP = 1 << 20
 """Ids from which on what is held is written as a row group."""
 
@@ -331,16 +356,18 @@ class Layout:
     Attributes:
         names: what stands behind the stem in the names of its files.
         writer: begins to write a shard: folder, stem, dtype.
-        read: the ids of documents of a shard.
+        read: the ids of documents of a shard; None where no file says where they begin.
+        span: ids of a shard by their places.
     """
 
     def __init__(
         self,
         names: tuple[str, ...],
         writer: Callable[[Path, str, Dtype], Writer],
-        read: Read,
+        read: Read | None,
+        span: Span,
     ) -> None:
-        self.names, self.writer, self.read = names, writer, read
+        self.names, self.writer, self.read, self.span = names, writer, read, span
 
 
 def _read_npy(
@@ -394,9 +421,37 @@ def _read_parquet(
     return ids_of
 
 
+def _span(ending: str, header: int = 0) -> Span:
+    """Reads a file of numbers alone, behind a header."""
+
+    def read(folder: Path, stem: str, dtype: Dtype, start: int, count: int) -> Sequence[int]:
+        with (folder / f"{stem}.{ending}").open("rb") as ids:
+            return read_numbers(ids, CODES[dtype], header + start * SIZES[dtype], count)
+
+    return read
+
+
+def _span_parquet(folder: Path, stem: str, dtype: Dtype, start: int, count: int) -> Sequence[int]:
+    library, arrow = optional("pyarrow.parquet", "parquet"), optional("pyarrow", "parquet")
+    ids: list[int] = []
+    path = os.fsencode(folder / f"{stem}.parquet")
+    with arrow.OSFile(path) as stream, library.ParquetFile(stream) as file:
+        for batch in file.iter_batches(256, columns=["input_ids"]):
+            inner = batch.column(0).flatten()
+            if start < len(inner):
+                ids += inner.slice(max(start, 0), count - len(ids)).to_pylist()
+            if len(ids) == count:
+                break
+            start -= len(inner)
+    return ids
+
+
 LAYOUTS: Mapping[str, Layout] = {
-    "megatron": Layout(("bin", "idx"), _Megatron, _read_megatron),
-    "npy": Layout(("ids.npy", "rows.npy", "documents.npy"), _npy, _read_npy),
-    "parquet": Layout(("parquet",), _Parquet, _read_parquet),
+    "megatron": Layout(("bin", "idx"), _Megatron, _read_megatron, _span("bin")),
+    "npy": Layout(
+        ("ids.npy", "rows.npy", "documents.npy"), _npy, _read_npy, _span("ids.npy", _HEADER)
+    ),
+    "parquet": Layout(("parquet",), _Parquet, _read_parquet, _span_parquet),
+    "nanogpt": Layout(("bin",), _Nanogpt, None, _span("bin")),
 }
 """The layouts there are, by their names."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..errors import FormatError, SourceError
 from ..io.reader import unreadable
 from ..strict_json import check_schema, parse, read_as
-from .job import COUNTED, Encoded, Settings
+from .job import COUNTED, TRAIN, Encoded, Settings
 from .layouts import Dtype
 
 KIND = "bpe-interop token files"
@@ -18,6 +18,11 @@ SCHEMA = 1
 NAME = "manifest.json"
 TOKENIZER = "tokenizer"
 """The folder inside that holds the tokenizer's files."""
+
+
+def joined_name(side: str) -> str:
+    """The file of nanoGPT's that the shards of a side become, one after another."""
+    return f"{side or TRAIN}.bin"
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,9 @@ class OriginFile:
 
 @dataclass(frozen=True)
 class WrittenPart:
-    """A part of the corpus, and the shard that it became."""
+    """A part of the corpus, and the shard that it became; the files of nanoGPT are of all shards,
+    and what is said of one is said of the piece that the shard is of it.
+    """
 
     file: int
     start: int
@@ -115,6 +122,8 @@ def read_manifest(folder: Path) -> Manifest:
         node.fail(f"this is no manifest of {KIND}")
     check_schema(node, SCHEMA)
     manifest = read_as(Manifest, node, "kind", "schema", "counts")
-    if {name: node["counts"][name].be(int) for name in COUNTED} != manifest.counts:
+    counts = node["counts"]
+    said = {name: counts[name].be(int) if name in counts else 0 for name in COUNTED}
+    if said != manifest.counts:
         raise FormatError("the counts of the shards do not add up to counts", where=str(place))
     return manifest

@@ -45,7 +45,10 @@ from ..workers import (
 from ..workers.state import holds_nothing
 from ..workers.worker import versions_here
 from .job import (
+    NANOGPT,
     SHARD,
+    TRAIN,
+    VAL,
     Encoded,
     EncodeJob,
     Settings,
@@ -54,11 +57,23 @@ from .job import (
     encode_batch,
     eos_id,
     sha256_of_file,
+    stem_of,
 )
-from .manifest import NAME, TOKENIZER, Manifest, OriginFile, TokenizerFacts, WrittenPart
+from .layouts import chunks
+from .manifest import (
+    NAME,
+    TOKENIZER,
+    Manifest,
+    OriginFile,
+    TokenizerFacts,
+    WrittenPart,
+    joined_name,
+)
 
 SHARD_BYTES = 1 << 26
 """About how many bytes of the corpus on disk become a shard."""
+
+_JOINED = (joined_name(TRAIN), joined_name(VAL))
 
 UNFINISHED = ".unfinished"
 """What is put behind the target's name while a state is kept."""
@@ -174,6 +189,8 @@ def encode_corpora(
                 raise _InterruptedError
             manifest = _manifest(job, _facts(loaded, carried, tokenizer), corpus, run)
             _clean(folder, manifest)
+            if settings.layout == NANOGPT:
+                manifest = _joined(folder, manifest)
             replace_file(folder / NAME, manifest.to_json().encode("ascii"))
     except _InterruptedError:
         return _written(None, run, len(corpus.parts))
@@ -209,6 +226,32 @@ def _manifest(
             for p in corpus.parts
         ),
     )
+
+
+def _joined(folder: Path, manifest: Manifest) -> Manifest:
+    """Puts the shards of each side one after another in one file; a shard is gone when it is in it,
+    so that the disk holds the ids once.
+    """
+    made: dict[str, str] = {}
+    for side in manifest.settings.sides:
+        with (folder / joined_name(side)).open("wb") as file:
+            for number in range(len(manifest.shards)):
+                shard = folder / f"{stem_of(number, side)}.bin"
+                if shard.is_file():
+                    made[shard.name] = joined_name(side)
+                    for data in chunks(shard):
+                        file.write(data)
+                    shard.unlink()
+            file.flush()
+            os.fsync(file.fileno())
+        if joined_name(side) not in made.values():
+            (folder / joined_name(side)).unlink()  # a memory map cannot be empty
+
+    def in_joined(piece: WrittenPart) -> WrittenPart:
+        files = tuple(replace(file, name=made[file.name]) for file in piece.encoded.files)
+        return replace(piece, encoded=replace(piece.encoded, files=files))
+
+    return replace(manifest, shards=tuple(map(in_joined, manifest.shards)))
 
 
 def _check_files_say(loaded: TokenizerSource[BPEModel], carried: Carried) -> None:
@@ -343,7 +386,7 @@ def _check_ours(folder: Path, alone: bool) -> None:
     others = sorted(
         path.name
         for path in folder.iterdir()
-        if path.name not in (TOKENIZER, NAME) and not path.name.startswith(SHARD)
+        if path.name not in (TOKENIZER, NAME, *_JOINED) and not path.name.startswith(SHARD)
     )
     if others:
         raise TargetError(
@@ -357,7 +400,8 @@ def _clean(folder: Path, manifest: Manifest) -> None:
     """Removes what killed workers left."""
     named = {file.name for piece in manifest.shards for file in piece.encoded.files}
     for path in folder.iterdir():
-        if path.is_file() and path.name.startswith(SHARD) and path.name not in named:
+        ours = path.name.startswith(SHARD) or path.name in _JOINED
+        if path.is_file() and ours and path.name not in named:
             path.unlink()
 
 

@@ -506,6 +506,32 @@ def ends(group: int) -> bool:
     return False
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings("nanogpt", special="text", validation=0.3),
+        Settings("npy", special="text", max_length=50, pack=True, validation=0.3),
+    ],
+    ids=["nanogpt", "packed"],
+)
+def test_a_cluster_writes_the_bytes_that_one_process_writes(
+    local: DaskWorkers, corpus: Path, tmp_path: Path, settings: Settings
+) -> None:
+    written = []
+    for name, way in (("alone", Way()), ("cluster", Way(local))):
+        folder = tmp_path / name
+        encode_corpora(load_source(GPT2), [corpus], folder, settings, shard_bytes=20_000, way=way)
+        written.append(
+            {
+                path.relative_to(folder): path.read_bytes()
+                for path in folder.rglob("*")
+                if path.is_file()
+            }
+        )
+    assert written[0] == written[1]
+    assert any("val." in path.name for path in written[0])
+
+
 @pytest.mark.long
 def test_an_interrupt_ends_the_workers_and_a_state_goes_on(corpus: Path, tmp_path: Path) -> None:
     folder, state = tmp_path / "ids", tmp_path / "state"

@@ -27,11 +27,11 @@ from out_of_order import Shuffled
 from tokenizers import Tokenizer as Engine
 
 from bpe_interop.corpora import CorpusFile, Document, Place
-from bpe_interop.errors import FormatError, SourceError, TargetError
+from bpe_interop.errors import ArgumentError, FormatError, SourceError, TargetError
 from bpe_interop.model import AddedToken, BPEModel, PairList, Vocab
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import LAYOUTS, Settings, Way, check_token_files, encode_corpora
-from bpe_interop.token_files.job import eos_id, rows_of
+from bpe_interop.token_files.job import eos_id, rows_of, with_ends
 from bpe_interop.token_files.layouts import Dtype, LayoutName, Rows, narrowed
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
@@ -109,7 +109,9 @@ def test_many_documents_are_written_piece_by_piece(tmp_path: Path, layout: Layou
     ]
     write(tmp_path, layout, "uint16", documents)
     wanted = dict.fromkeys((0, 7, 1500, 2999), "")
-    found = LAYOUTS[layout].read(tmp_path, "x", "uint16", wanted)
+    read = LAYOUTS[layout].read
+    assert read is not None
+    found = read(tmp_path, "x", "uint16", wanted)
     assert found == {n: [each for row in documents[n] for each in row] for n in wanted}
     data = (tmp_path / ("x.bin" if layout == "megatron" else "x.ids.npy")).read_bytes()
     flat = array("H", [each for rows in documents for row in rows for each in row])
@@ -138,7 +140,8 @@ def test_an_id_that_does_not_fit_is_never_cut_off() -> None:
 def test_documents_become_rows(
     end: int | None, longest: int | None, rows: list[list[list[int]]]
 ) -> None:
-    made = rows_of(array("I", [1, 2, 3, 4, 5]), [4, 4, 5], end, longest)
+    ids, ends = array("I", [1, 2, 3, 4, 5]), array("q", [4, 4, 5])
+    made = rows_of(*(ids, ends) if end is None else with_ends(ids, ends, end), longest)
     each = [made.ids[a:b].tolist() for a, b in pairwise((0, *made.ends))]
     assert [each[a:b] for a, b in pairwise((0, *made.lasts))] == rows
 
@@ -279,6 +282,156 @@ def test_rows_hold_one_document_and_at_most_so_many_ids(corpus: Path, tmp_path: 
     assert max(len(row["input_ids"]) for row in rows) == 10
     ids = {row["document_id"] for row in rows}
     assert len(ids) == len([text for text in texts_of(corpus) if text])
+
+
+# Packed rows, one file, and a part for validation.
+
+
+def shards_of(folder: Path, documents: list[list[int]]) -> list[list[int]]:
+    """The ids of each shard, one after another, by how many documents the manifest says it has."""
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    ends = [0, *accumulate(each["encoded"]["documents"] for each in manifest["shards"])]
+    return [[*chain.from_iterable(documents[a:b])] for a, b in pairwise(ends)]
+
+
+@pytest.mark.parametrize("layout", ["megatron", "npy", "parquet"])
+@pytest.mark.parametrize("length", [1, 7, 64, 100_000])
+def test_packed_rows_are_full_but_the_last_of_a_shard(
+    corpus: Path, tmp_path: Path, layout: LayoutName, length: int
+) -> None:
+    settings = Settings(layout, special="text", eos=EOS, max_length=length, pack=True)
+    written = encode(corpus, tmp_path / "ids", settings)
+    expected = [
+        flat[at : at + length]
+        for flat in shards_of(tmp_path / "ids", expected_ids(corpus))
+        for at in range(0, len(flat), length)
+    ]
+    if layout == "parquet":
+        tables = [pq.read_table(path) for path in sorted((tmp_path / "ids").glob("*.parquet"))]
+        assert [row["input_ids"] for table in tables for row in table.to_pylist()] == expected
+    else:
+        assert stored_ids(tmp_path / "ids", layout) == expected
+    assert written.manifest.counts["rows"] == len(expected)
+    found = check_token_files(tmp_path / "ids", sample=40)
+    assert (found.wrong, found.unread, found.same_bytes) == ((), (), 40)
+
+
+def test_a_packed_row_names_the_document_in_which_it_begins(tmp_path: Path) -> None:
+    corpus = tmp_path / "c.jsonl"
+    texts = ["", "abc def", "", "g", "", "hij klm nop"] * 300  # several batches
+    corpus.write_text("".join(json.dumps({"text": each}) + "\n" for each in texts), "utf-8")
+    settings = Settings("parquet", max_length=5, pack=True)
+    encode(corpus, tmp_path / "ids", settings, shard_bytes=1 << 20)
+    engine = Engine.from_file(str(GPT2 / "tokenizer.json"))
+    starts = [0, *accumulate(len(json.dumps({"text": each})) + 1 for each in texts)]
+    origins = [s for s, t in zip(starts, texts, strict=False) for _ in engine.encode(t).ids]
+    [shard] = (tmp_path / "ids").glob("*.parquet")
+    named = [row["document_id"] for row in pq.read_table(shard).to_pylist()]
+    assert [int(name.rpartition(":")[2]) for name in named] == origins[::5]
+
+
+@pytest.mark.parametrize("shard_bytes", [2_000, 9_000, 1 << 20])
+def test_nanogpt_has_one_file_however_the_corpus_is_cut(
+    corpus: Path, tmp_path: Path, shard_bytes: int
+) -> None:
+    settings = Settings("nanogpt", special="text", eos=EOS)
+    encode(corpus, tmp_path / "ids", settings, shard_bytes=shard_bytes)
+    assert left(tmp_path / "ids") == ["manifest.json", "tokenizer", "train.bin"]
+    found = np.memmap(tmp_path / "ids" / "train.bin", np.uint16, "r")
+    assert found.tolist() == [*chain.from_iterable(expected_ids(corpus))]
+    checked = check_token_files(tmp_path / "ids", sample=60)
+    assert (checked.wrong, checked.same_bytes, checked.files) == ((), 60, 1)
+    _flip(tmp_path / "ids" / "train.bin")
+    assert check_token_files(tmp_path / "ids").wrong == ("train.bin: its sha256 is another",)
+    os.truncate(tmp_path / "ids" / "train.bin", 100)
+    assert any("bytes, and not" in each for each in check_token_files(tmp_path / "ids").wrong)
+
+
+def side_by_hash(text: str, part: float, seed: int = 0) -> str:
+    digest = hashlib.blake2b(
+        text.encode("utf-8"), digest_size=8, salt=b"validation", key=b"%d" % seed
+    ).digest()
+    return "val" if int.from_bytes(digest, "big") / 2**64 < part else "train"
+
+
+@pytest.mark.parametrize("workers", ["one", "many", "resumed"])
+def test_a_hash_of_the_text_says_what_is_for_validation(
+    corpus: Path, tmp_path: Path, workers: str
+) -> None:
+    settings = Settings("nanogpt", special="text", eos=EOS, validation=0.3)
+    target, more = tmp_path / "ids", {}
+    if workers == "resumed":
+        more = {"state": tmp_path / "state"}
+
+        def stop(step: Any) -> None:
+            if step.documents > 60:
+                raise KeyboardInterrupt
+
+        assert encode(corpus, target, settings, tick=stop, **more).interrupted
+        assert not target.exists()
+    if workers == "many":
+        with Shuffled(1) as executor:
+            written = encode(corpus, target, settings, executor=executor, slots=3)
+    else:
+        written = encode(corpus, target, settings, **more)
+    sides: dict[str, list[int]] = {"train": [], "val": []}
+    for text, ids in zip(texts_of(corpus), expected_ids(corpus), strict=True):
+        sides[side_by_hash(text, 0.3)] += ids
+    for side, ids in sides.items():
+        found = np.memmap(target / f"{side}.bin", np.uint16, "r").tolist()
+        assert found == ids
+        assert len(found) > 1_000  # there is something of both
+    assert written.manifest.counts["val_tokens"] == len(sides["val"])
+    checked = check_token_files(target, sample=180)
+    assert (checked.wrong, checked.same_bytes, checked.files) == ((), 180, 2)
+
+
+@pytest.mark.parametrize("layout", ["megatron", "npy", "parquet"])
+@pytest.mark.parametrize("pack", [False, True])
+def test_both_parts_are_in_shards_of_their_own(
+    corpus: Path, tmp_path: Path, layout: LayoutName, pack: bool
+) -> None:
+    length = 20 if pack else None
+    settings = Settings(
+        layout, special="text", eos=EOS, validation=0.3, pack=pack, max_length=length
+    )
+    encode(corpus, tmp_path / "ids", settings)
+    for side in ("train", "val"):
+        alone = tmp_path / side
+        alone.mkdir()
+        for path in (tmp_path / "ids").glob(f"*.{side}.*"):
+            shutil.copy(path, alone / path.name.replace(f".{side}", ""))
+        expected = [
+            ids
+            for text, ids in zip(texts_of(corpus), expected_ids(corpus), strict=True)
+            if side_by_hash(text, 0.3) == side
+        ]
+        found = stored_ids(alone, layout)
+        if pack:
+            assert [*chain.from_iterable(found)] == [*chain.from_iterable(expected)]
+        else:
+            assert found == expected
+    found_wrong = check_token_files(tmp_path / "ids", sample=100)
+    assert (found_wrong.wrong, found_wrong.same_bytes) == ((), 100)
+
+
+def test_what_an_earlier_layout_left_is_no_part_of_the_folder(corpus: Path, tmp_path: Path) -> None:
+    """A run that is killed while shards are joined leaves a part of train.bin."""
+    (tmp_path / "ids.unfinished").mkdir()
+    (tmp_path / "ids.unfinished" / "train.bin").write_bytes(b"half")
+    encode(corpus, tmp_path / "ids", Settings("npy", special="text"), state=tmp_path / "state")
+    assert not (tmp_path / "ids" / "train.bin").exists()
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    for settings, said in (
+        ({"pack": True}, "give --max-length N"),
+        ({"layout": "nanogpt", "max_length": 5}, "has no rows"),
+        ({"validation": 1.0}, "no fraction between 0 and 1"),
+        ({"validation": 0}, "no fraction between 0 and 1"),
+    ):
+        with pytest.raises(ArgumentError, match=said):
+            Settings(**settings)
 
 
 # What is not written.
@@ -622,6 +775,28 @@ def test_one_document_is_counted_as_one(command: Command, tmp_path: Path) -> Non
     done = command("encode", GPT2, "--corpus", corpus, "-o", tmp_path / "two", "--errors=replace")
     assert "2 documents without ids have no row" in done.out
     assert "1 document had malformed UTF-8" in done.out
+
+
+def test_packed_rows_and_a_part_for_validation_on_the_command_line(
+    command: Command, corpus: Path, tmp_path: Path
+) -> None:
+    given = ("encode", GPT2, "--corpus", corpus, "--special", "text", "--validation", "30%")
+    rows = ("--layout", "npy", "--max-length", "50", "--pack")
+    done = command(*given, "-o", tmp_path / "npy", *rows)
+    assert done.code == 0, done.err
+    ids = [np.load(path) for path in (tmp_path / "npy").glob("*.ids.npy")]
+    full = sum(len(each) // 50 for each in ids)
+    shorter = sum(len(each) % 50 > 0 for each in ids)
+    assert f" in {full + shorter:,} rows ({full:,} of 50), as uint16\n" in done.out
+    in_val = sum(len(np.load(path)) for path in (tmp_path / "npy").glob("*.val.ids.npy"))
+    assert f" documents, {in_val:,} ids\n" in done.out
+    assert "no id stands between documents" in done.out
+    done = command(*given, "-o", tmp_path / "one", "--layout", "nanogpt", "--eos", EOS)
+    assert "one: train.bin and val.bin, nanogpt\n" in done.out
+    assert "note " not in done.out
+    refused = command(*given, "-o", tmp_path / "two", "--pack")
+    assert refused.code == 2
+    assert "--pack: rows are packed to a length: give --max-length N" in refused.err
 
 
 def test_encode_and_check_on_the_command_line(
