@@ -90,6 +90,7 @@ class CorpusOptions:
             )
 
     def settings(self, special: Special, template: bool) -> Settings:
+        """How documents become rows of ids, as the options say it."""
         sample = None if self.sample is None else parse_sample(self.sample)
         errors, most = _rule(self.errors)
         return Settings(
