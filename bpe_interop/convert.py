@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .arguments import one_or_more
 from .errors import CheckFailedError, LossyConversionError, PatternError
-from .formats import Files, Format, by_name, check_name, way_of_writing
+from .formats import Files, Format, WritingOption, by_name, check_name, way_of_writing
 from .formats.round_trip import RoundTrip
 from .gate import admit, describe, renamed
 from .gc_pause import paused
@@ -147,7 +147,7 @@ def convert(
     drop: Field | Iterable[Field] = (),
     force: bool = False,
     verify: bool = True,
-    options: Iterable[str] = (),
+    options: WritingOption | Iterable[WritingOption] = (),
     into: str | Path | None = None,
     name: str = "",
     tick: Callable[[int], None] = lambda count: None,

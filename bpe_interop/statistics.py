@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from .corpora import (
@@ -21,9 +20,8 @@ from .corpora import (
 from .engines.choice import FASTEST
 from .errors import EncodeError
 from .formats import Files
-from .model import BPEModel
-from .notebook import framed
 from .ticks import begin
+from .token_counts import Statistics, special_ids
 from .tokenizer import Tokenizer
 from .workers import (
     LIMIT,
@@ -37,99 +35,6 @@ from .workers import (
 )
 from .workers.orders import Check
 from .workers.worker import versions_here
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """What one tokenizer makes of one file of a corpus, or of all (``file`` is empty).
-
-    Every document is encoded by itself: a plain file is cut at line ends into documents of about
-    16 KiB. Special tokens in it are ordinary text. A word is what has White_Space around it and
-    none inside (``str.split``); ``bytes`` are those of the text in UTF-8.
-
-    Args:
-        tokenizer: its name.
-        file: the file's name.
-        documents: how many there are.
-        bytes: their length.
-        words: how many they hold.
-        counts: how often each id occurs.
-        sizes: the length in bytes of each token, by id.
-        special: the ids that no ordinary text is meant to become.
-    """
-
-    tokenizer: str
-    file: str
-    documents: int
-    bytes: int
-    words: int
-    counts: Counter[int] = field(repr=False)
-    sizes: dict[int, int] = field(repr=False)
-    special: frozenset[int] = field(default=frozenset(), repr=False)
-
-    def __repr__(self) -> str:
-        file = f", {self.file}" if self.file else ""
-        return f"<Statistics {self.tokenizer!r}{file}, {self.tokens:,} tokens>"
-
-    def __str__(self) -> str:
-        """The counts and the two quotients, one line each."""
-        quotients = {
-            "bytes per token": self.bytes_per_token,
-            "tokens per word": self.tokens_per_word,
-        }
-        counts = {
-            "documents": self.documents,
-            "bytes": self.bytes,
-            "words": self.words,
-            "tokens": self.tokens,
-        }
-        return "\n".join(
-            [
-                repr(self),
-                *(f"  {name}: {number:,}" for name, number in counts.items()),
-                *(f"  {name}: {q:.3f}" for name, q in quotients.items() if q is not None),
-            ]
-        )
-
-    def _repr_html_(self) -> str:
-        head, *rest = str(self).splitlines()
-        return framed(head, rest)
-
-    @cached_property
-    def tokens(self) -> int:
-        """How many tokens the documents have."""
-        return self.counts.total()
-
-    @property
-    def bytes_per_token(self) -> float | None:
-        """None where there are no tokens."""
-        return self.bytes / self.tokens if self.tokens else None
-
-    @property
-    def tokens_per_word(self) -> float | None:
-        """None where there are no words."""
-        return self.tokens / self.words if self.words else None
-
-    @property
-    def usable(self) -> int:
-        """How many tokens there are, without special ones."""
-        return len(self.sizes.keys() - self.special)
-
-    @cached_property
-    def unused(self) -> list[int]:
-        """The ids of those that do not occur, in order."""
-        return sorted(self.sizes.keys() - self.special - self.counts.keys())
-
-    @cached_property
-    def lengths(self) -> dict[int, int]:
-        """How many of the tokens in the documents have so many bytes, by that number.
-
-        The bytes are the token's own: a space that was put before a text counts.
-        """
-        counts: Counter[int] = Counter()
-        for number, count in self.counts.items():
-            counts[self.sizes[number]] += count
-        return dict(sorted(counts.items()))
 
 
 @dataclass(frozen=True)
@@ -300,7 +205,7 @@ class _MeasuredSide:
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
         self.name, self.tokenizer = name, tokenizer
         self.sizes = {number: len(content) for number, content in tokenizer.vocab.items()}
-        self.special = _special(tokenizer.model)
+        self.special = special_ids(tokenizer.model)
 
 
 def _side(given: tuple[str, Tokenizer] | Carried) -> _MeasuredSide:
@@ -370,11 +275,3 @@ def _together(files: Sequence[Statistics]) -> Statistics:
         words=sum(each.words for each in files),
         counts=counts,
     )
-
-
-def _special(model: BPEModel) -> frozenset[int]:
-    """The ids of special tokens."""
-    special = {token.id for token in model.added or () if token.special}
-    special |= {number for number, kind in model.vocab.kinds.items() if kind == "control"}
-    # Any text may become the unknown token.
-    return frozenset(special - {model.fallback.unknown})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from .arguments import one_or_more, several
 from .errors import EngineError
-from .formats import by_name, way_of_writing
+from .formats import WritingOption, by_name, way_of_writing
 from .loss import Field, Loss
 from .model import BPEModel, Json
 from .special import (
@@ -25,6 +26,7 @@ from .special import (
     refuse_disallowed,
     special_rule,
 )
+from .text.normalize import repair
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from .engines import Engine, Special
     from .engines.live import TransformersTokenizer
     from .extend import Flags, Wanted
+    from .token_counts import Statistics
 
 
 _TEXT = -1
@@ -171,7 +174,7 @@ class Tokenizer(Vocabulary):
         *,
         drop: Field | Iterable[Field] = (),
         force: bool = False,
-        options: Iterable[str] = (),
+        options: WritingOption | Iterable[WritingOption] = (),
     ) -> tuple[Loss, ...]:
         """Writes the tokenizer, all or nothing; returns what the target does not hold.
 
@@ -297,10 +300,30 @@ class Tokenizer(Vocabulary):
         allowed_special: Allowed = NONE,
         disallowed_special: Disallowed = ALL,
         add_special_tokens: bool = False,
+        pad: bool = False,
     ) -> list[list[int]]:
-        """The ids of each text, as :meth:`encode`. An engine chooses its own threads."""
+        """The ids of each text, as :meth:`encode`. An engine chooses its own threads.
+
+        Args:
+            text: the texts.
+            num_threads: of the native kernel.
+            allowed_special: as in :meth:`encode`.
+            disallowed_special: as in :meth:`encode`.
+            add_special_tokens: apply the sequence template.
+            pad: truncate and fill up as the ``tokenizer.json`` says (``truncation``, ``padding``).
+
+        Raises:
+            UnstatedError: ``pad`` is asked for, and the tokenizer does not say how.
+            BpeInteropError: as in :meth:`encode`.
+        """
         texts, rule = self._texts_and_rule(text, allowed_special, disallowed_special)
-        return self._ids_of_each(texts, rule, num_threads, self._template(add_special_tokens))
+        template = self._template(add_special_tokens)
+        if not pad:
+            return self._ids_of_each(texts, rule, num_threads, template)
+        from .batches import as_batch
+
+        rows = self._ids_of_each(texts, rule, num_threads)
+        return as_batch(self._model, rows, self._encoder.template if template else None)
 
     def encode_ordinary_batch(
         self, text: Iterable[str], *, num_threads: int = 8
@@ -547,6 +570,26 @@ class Tokenizer(Vocabulary):
 
         text = rendered(self._model, messages, tools, add_generation_prompt, chat_template, more)
         return self.encode(text, allowed_special="all", disallowed_special=()) if tokenize else text
+
+    def measure(self, text: Iterable[str]) -> Statistics:
+        """Tokens per word, bytes per token, and which tokens do not occur; special tokens in the
+        texts are ordinary text. :func:`bpe_interop.measure` measures files of any size.
+
+        Raises:
+            EncodeError: a text has no encoding here (also ValueError).
+        """
+        from .token_counts import Statistics, special_ids
+
+        documents = size = words = 0
+        counts: Counter[int] = Counter()
+        for each in several(text, "texts"):
+            counts.update(self.encode_ordinary(each))
+            documents, words = documents + 1, words + len(each.split())
+            size += len(repair(each).encode())
+        sizes = {number: len(content) for number, content in self.vocab.items()}
+        special = special_ids(self._model)
+        read = documents, size, words
+        return Statistics(self.name or "", "", *read, counts, sizes, special)
 
     def pretokenize(self, text: str) -> list[str | bytes]:
         """What is merged separately: texts, or bytes where a character was cut."""

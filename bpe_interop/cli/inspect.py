@@ -28,8 +28,9 @@ from ..presets import telling_apart
 from ..quoting import escaped, show
 from ..sources import SourceOptions, load_source, readings
 from ..statement import Statement
-from ..statistics import Measurement, Statistics, measure
+from ..statistics import Measurement, measure
 from ..text.visible import folded, many
+from ..token_counts import Statistics
 from ..tokenizer import Tokenizer
 from ..usage_notes import texts_of_ids
 from ..view.plot import to_svg

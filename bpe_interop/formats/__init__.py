@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..entry_points import entry_points
 from ..errors import ArgumentError, BpeInteropError, EngineError, SourceError, TargetError
@@ -58,6 +58,10 @@ def _no_names(model: BPEModel, again: BPEModel) -> Mapping[str, BPEModel]:
 
 def _none(files: Files) -> None:
     return None
+
+
+WritingOption: TypeAlias = Literal["plugin", "vocab-listing", "vocab-names"]
+"""The options of writing of our formats, which are ``Format.options`` of each."""
 
 
 @dataclass(frozen=True, slots=True)

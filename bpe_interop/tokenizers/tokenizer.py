@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, Union
 
 from ..arguments import several
+from ..batches import nothing_to_truncate, padded_length, room_for_texts
 from ..errors import ArgumentError, EncodeError, UnsupportedError
 from ..formats import by_name
 from ..io.reader import read
@@ -464,11 +465,7 @@ class Tokenizer:
         rule = self._padding
         if rule is None or not encodings:
             return encodings
-        strategy, multiple = rule["strategy"], rule.get("pad_to_multiple_of")
-        fixed = isinstance(strategy, dict)
-        length = strategy["Fixed"] if fixed else max(map(len, encodings))
-        if multiple:
-            length += -length % multiple
+        length = padded_length(rule, max(map(len, encodings)))
         how = rule["direction"].lower(), rule["pad_id"], rule["pad_type_id"], rule["pad_token"]
         return [padded(encoding, length, *how) for encoding in encodings]
 
@@ -568,13 +565,8 @@ def _one_or_two(each: Any, words: bool) -> Sequence[Input]:
 
 def _truncated_parts(parts: list[Encoding], rule: Mapping[str, Any], beside: int) -> list[Encoding]:
     """As ``utils/truncation.rs`` does, with so many special tokens beside."""
-    most, stride = rule["max_length"] - beside, rule["stride"]
+    most, stride = room_for_texts(rule, beside), rule["stride"]
     direction = rule.get("direction", "Right").lower()
-    if most < 0:
-        raise EncodeError(
-            f"max_length {rule['max_length']} has no place for {beside} special tokens",
-            fix="a larger max_length, or add_special_tokens=False",
-        )
     if most == 0:
         return [truncated(part, 0, stride, direction) for part in parts]
     sizes = [*map(len, parts)]
@@ -586,11 +578,11 @@ def _truncated_parts(parts: list[Encoding], rule: Mapping[str, Any], beside: int
         wanted = [most] if len(parts) == 1 else _shares(sizes[0], sizes[1], most)
     else:
         which = 0 if rule["strategy"] == "OnlyFirst" else 1
-        if which >= len(parts) or sizes[which] <= excess:
+        if which >= len(parts):
+            raise nothing_to_truncate()
+        if sizes[which] <= excess:
             raise EncodeError(
-                "the text that is to be truncated is not there"
-                if which >= len(parts)
-                else "the text that is to be truncated is too short for max_length",
+                "the text that is to be truncated is too short for max_length",
                 fix="another strategy: longest_first",
             )
         wanted[which] -= excess

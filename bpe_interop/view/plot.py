@@ -9,7 +9,7 @@ from unicodedata import east_asian_width
 
 from ..quoting import escaped
 from ..reports.page import templates
-from ..statistics import Statistics
+from ..token_counts import Statistics
 
 LONGEST = 16
 """Bytes up to which each length has its own bar; longer tokens share one."""

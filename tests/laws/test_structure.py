@@ -46,7 +46,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("proof",),
     ("formats", "presets"),
     ("extend",),
-    ("chat_notes", "completions", "gate", "fingerprint", "statement"),
+    ("batches", "chat_notes", "completions", "gate", "fingerprint", "statement", "token_counts"),
     ("usage_notes",),
     ("vocabulary",),
     ("io",),

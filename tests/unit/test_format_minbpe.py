@@ -109,9 +109,11 @@ def test_saving_takes_the_formats_options(tmp_path: Path) -> None:
     tokenizer = Tokenizer(MINBPE.load(files))
     tokenizer.save(tmp_path / "out", format="minbpe", options=["vocab-listing"])
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == files
-    for option, said in (("plugin", "it belongs to: tiktoken"), ("nothing", "no such option")):
+    wrong: list[tuple[Any, str]]
+    wrong = [("plugin", "it belongs to: tiktoken"), ("nothing", "no such option")]
+    for option, said in wrong:
         with pytest.raises(TargetError, match=said):
-            tokenizer.save(tmp_path / "new", format="minbpe", options=[option])
+            tokenizer.save(tmp_path / "new", format="minbpe", options=option)
     assert not (tmp_path / "new").exists()
 
 

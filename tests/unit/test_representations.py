@@ -21,7 +21,8 @@ from bpe_interop.corpora import find_files
 from bpe_interop.model import PairList, RankTable
 from bpe_interop.notebook import HEADLINES, SIGNS, chips, framed, verdict_block
 from bpe_interop.reports import to_html
-from bpe_interop.statistics import Statistics, measure
+from bpe_interop.statistics import measure
+from bpe_interop.token_counts import Statistics
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny"
 HUGGING_FACE = FIXTURES / "tokenizers" / "nfc-tiny" / "huggingface"

@@ -20,7 +20,8 @@ from bpe_interop.corpora import find_files
 from bpe_interop.errors import EncodeError
 from bpe_interop.model import BPEModel, PairList, Vocab
 from bpe_interop.sources import load_source
-from bpe_interop.statistics import Statistics, measure
+from bpe_interop.statistics import measure
+from bpe_interop.token_counts import Statistics
 from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.view.plot import ROWS, to_svg
 

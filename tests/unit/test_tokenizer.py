@@ -7,13 +7,14 @@ import pickle
 import random
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ from bpe_interop.errors import (
     TargetError,
     UnstatedError,
 )
-from bpe_interop.formats import by_name
+from bpe_interop.formats import WritingOption, all_formats, by_name
 from bpe_interop.kernel import running, set_aside
 from bpe_interop.steps import PrefixSpace
 from bpe_interop.tokenizer import Tokenizer
@@ -723,3 +724,77 @@ def test_roles_are_those_of_the_special_tokens() -> None:
     own = {"bos": "<|begin_of_text|>", "eos": "<a>", "pad": "<a>"}
     assert named.roles == own
     assert named.with_special_tokens([], roles={"pad": "<b>"}).roles == {**own, "pad": "<b>"}
+
+
+# Batches as a tokenizer.json states them.
+
+TINY = FIXTURES / "tokenizers" / "template-tiny" / "huggingface" / "tokenizer.json"
+BATCH = ["one", "", "another text, which is longer than the others", "two words"]
+PADDINGS: list[dict[str, Any]] = [
+    {"pad_id": 3, "pad_token": "x"},
+    {"direction": "left", "pad_id": 1},
+    {"length": 5},
+    {"length": 6, "pad_to_multiple_of": 4, "direction": "left"},
+    {"pad_to_multiple_of": 8, "pad_id": 2},
+]
+TRUNCATIONS: list[dict[str, Any] | None] = [
+    None,
+    {"max_length": 5},
+    {"max_length": 4, "direction": "left", "strategy": "only_first"},
+    {"max_length": 100, "strategy": "only_second"},
+]
+
+
+@pytest.mark.parametrize("template", [True, False])
+@pytest.mark.parametrize("truncation", TRUNCATIONS)
+@pytest.mark.parametrize("padding", PADDINGS)
+def test_a_batch_is_filled_up_and_truncated_as_tokenizers_does(
+    tmp_path: Path, padding: dict[str, Any], truncation: dict[str, Any] | None, template: bool
+) -> None:
+    engine = HuggingFaceTokenizer.from_file(str(TINY))
+    engine.enable_padding(**padding)
+    if truncation:
+        engine.enable_truncation(**truncation)
+    engine.save(str(tmp_path / "tokenizer.json"))
+    tokenizer = bpe_interop.load(tmp_path)
+    rows = tokenizer.encode_batch(BATCH, pad=True, add_special_tokens=template)
+    assert rows == [e.ids for e in engine.encode_batch(BATCH, add_special_tokens=template)]
+    assert tokenizer.encode_batch([], pad=True) == []
+    bare = [tokenizer.encode(text) for text in BATCH]
+    assert tokenizer.encode_batch(BATCH) == bare  # without being asked, nothing is cut
+
+
+def test_what_a_file_cannot_be_obeyed_in_is_said(tmp_path: Path) -> None:
+    for tokenizer in (bpe_interop.load(TINY), TOKENIZERS["gpt2-like"]):
+        with pytest.raises(UnstatedError, match="does not say how a batch is filled up"):
+            tokenizer.encode_batch(BATCH, pad=True)
+    engine = HuggingFaceTokenizer.from_file(str(TINY))
+    engine.enable_padding()
+    engine.enable_truncation(5, strategy="only_second")
+    engine.save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(EncodeError, match="to be truncated is not there"):
+        bpe_interop.load(tmp_path).encode_batch(BATCH, pad=True)
+    document = json.loads((tmp_path / "tokenizer.json").read_text("utf-8"))
+    document["truncation"] |= {"max_length": 0, "strategy": "LongestFirst"}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document), "utf-8")
+    with pytest.raises(EncodeError, match="max_length 0 has no place for"):
+        bpe_interop.load(tmp_path).encode_batch(BATCH, pad=True, add_special_tokens=True)
+
+
+def test_texts_are_measured() -> None:
+    tokenizer, encoding = TOKENIZERS["gpt2-like"], ENCODINGS["gpt2-like"]
+    texts = ["hello hello", HOLDS, "", "na\u00efve \ud83d\ude00"]
+    found = tokenizer.measure(iter(texts))
+    ids = [encoding.encode_ordinary(text) for text in texts]
+    assert (found.documents, found.tokens) == (4, sum(map(len, ids)))
+    assert found.counts == Counter(chain.from_iterable(ids))
+    assert found.bytes == sum(len(encoding.decode_bytes(row)) for row in ids)
+    assert found.words == sum(len(text.split()) for text in texts)
+    assert found.tokens_per_word == found.tokens / found.words
+    with pytest.raises(TypeError, match="not one str"):
+        tokenizer.measure("hello")
+
+
+def test_options_of_writing_are_those_of_the_formats() -> None:
+    assert set(get_args(WritingOption)) == {o for row in all_formats() for o in row.options}
+    assert set(get_args(WritingOption)) == {"plugin", "vocab-listing", "vocab-names"}
