@@ -14,6 +14,7 @@ mod equality;
 #[allow(unsafe_code)]
 mod interface;
 mod json;
+mod known;
 mod memories;
 mod merges;
 mod merging;

@@ -8,13 +8,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::canonical::SYMBOL;
-use crate::encoding::{key_of, Encodes, Known, LONGEST, REMEMBERED};
+use crate::encoding::{Encodes, LONGEST};
+use crate::known::Known;
 use crate::memories::Memories;
 use crate::objects::Object;
 use crate::offsets::{Sizes, Spans};
 use crate::pairs::NONE;
 use crate::piece_merging::{Letter, PieceMerging, Work};
-use crate::seed::Seed;
 use crate::splitting::Splitter;
 use crate::table::Table;
 use crate::tokens::Tokens;
@@ -198,7 +198,6 @@ struct Model {
     longest: usize,
     sizes: Option<Sizes>,
     memories: Memories<Memory>,
-    seed: Seed,
 }
 
 /// What is done with a text before it is encoded.
@@ -279,7 +278,6 @@ impl PieceEncoder {
             longest,
             sizes,
             memories: Memories::new(),
-            seed: Seed::of_process(),
         };
         model.split_unused(table, unused)?;
         Some(PieceEncoder {
@@ -630,29 +628,13 @@ impl Model {
             ..
         } = memory;
         let content = text.get(start..end)?;
-        let (key, at) = key_of(&self.seed, text.as_bytes(), start, end)?;
-        if let Some(ids) = known.lately(key, at) {
+        let key = known.key(text.as_bytes(), start, end)?;
+        if let Some(ids) = known.find(&key, content.as_bytes()) {
             return self.give(content, ids, spans, fused, out);
-        }
-        let remembered = content.len() <= REMEMBERED;
-        let hash = match remembered {
-            true => self.seed.bytes(content.as_bytes()),
-            false => 0,
-        };
-        if remembered {
-            if let Some(ids) = known.find(content.as_bytes(), hash) {
-                made.clear();
-                made.extend_from_slice(ids);
-                known.keep_lately(key, at, made);
-                return self.give(content, made, spans, fused, out);
-            }
         }
         made.clear();
         self.merged(content, work, made)?;
-        if remembered {
-            known.remember(content.as_bytes(), hash, made);
-            known.keep_lately(key, at, made);
-        }
+        known.remember(&key, content.as_bytes(), made);
         self.give(content, made, spans, fused, out)
     }
 
