@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from itertools import chain, compress, count, islice
 from operator import not_
 from typing import Literal, TypeAlias, Union, get_args
@@ -199,6 +200,11 @@ class Vocab:
 
     def __repr__(self) -> str:
         return f"<Vocab, {len(self.ids):,} tokens>"
+
+
+def digests(files: Mapping[str, bytes]) -> dict[str, str]:
+    """The sha256 (hex) of each file, by its name."""
+    return {name: sha256(data).hexdigest() for name, data in files.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from . import gc_pause, presets, statement
 from .errors import BpeInteropError, EngineMissingError, FormatError, SourceError
 from .formats import Files, Format, by_name, each_format, file_names
 from .formats.huggingface.companions import with_companions
-from .io.names import spelled
+from .io.names import before, spelled
 from .io.reader import TokenizerSource, find, find_head, read
 from .model import BPEModel
 
@@ -193,7 +193,7 @@ def _from_path(
     path: Path, format: str | None, label: str, *, alone: bool = False
 ) -> TokenizerSource[BPEModel]:
     source = replace(find(path, format, alone=alone), label=label)
-    return _read(source, f"{source.directory or path.parent}/")
+    return _read(source, before(source.directory or path.parent))
 
 
 def _read(source: TokenizerSource[None], folder: str) -> TokenizerSource[BPEModel]:

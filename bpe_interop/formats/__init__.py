@@ -28,38 +28,6 @@ GROUP = "bpe_interop.formats"
 """The group of entry points by which an installed package brings a format: each is a Format."""
 
 
-def _nothing(model: BPEModel) -> Mapping[str, Json]:
-    return {}
-
-
-def _untold(model: BPEModel) -> Iterable[tuple[str, str]]:
-    return ()
-
-
-def _plain(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
-    return ()
-
-
-def _none_proved(model: BPEModel) -> Collection[str]:
-    return ()
-
-
-def _no_files(files: Files) -> Files:
-    return {}
-
-
-def _no_cause(model: BPEModel, other: BPEModel) -> str:
-    return ""
-
-
-def _no_names(model: BPEModel, again: BPEModel) -> Mapping[str, BPEModel]:
-    return {}
-
-
-def _none(files: Files) -> None:
-    return None
-
-
 WritingOption: TypeAlias = Literal["plugin", "vocab-listing", "vocab-names"]
 """The options of writing of our formats, which are ``Format.options`` of each."""
 
@@ -126,8 +94,8 @@ class Format:
     load: Callable[[Files], BPEModel]
     dump: Callable[[BPEModel], Files]
     names: FileNames
-    words: Callable[[RoundTrip, Decided], Iterable[Words]] = _plain
-    proves: Callable[[BPEModel], Collection[str]] = _none_proved
+    words: Callable[[RoundTrip, Decided], Iterable[Words]] = lambda trip, decided: ()
+    proves: Callable[[BPEModel], Collection[str]] = lambda model: ()
     holder: str = ""
     explain: Callable[[RoundTrip], Iterable[Loss]] | None = None
     needs: frozenset[str] = frozenset({"normalizer", "pretokenizer", "added"})
@@ -136,13 +104,13 @@ class Format:
     drops: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
     how_to_load: Callable[[Files, Callable[[str], str]], list[str]] | None = None
     handed: tuple[str, ...] = ()
-    particulars: Callable[[BPEModel], Mapping[str, Json]] = _nothing
-    told: Callable[[BPEModel], Iterable[tuple[str, str]]] = _untold
+    particulars: Callable[[BPEModel], Mapping[str, Json]] = lambda model: {}
+    told: Callable[[BPEModel], Iterable[tuple[str, str]]] = lambda model: ()
     called_after_name: bool = False
-    embedded: Callable[[Files], Files] = _no_files
-    embedding: Callable[[Files], Callable[[BPEModel, Files], Files] | None] = _none
-    nearest: Callable[[BPEModel, BPEModel], Mapping[str, BPEModel]] = _no_names
-    cause: Callable[[BPEModel, BPEModel], str] = _no_cause
+    embedded: Callable[[Files], Files] = lambda files: {}
+    embedding: Callable[[Files], Callable[[BPEModel, Files], Files] | None] = lambda files: None
+    nearest: Callable[[BPEModel, BPEModel], Mapping[str, BPEModel]] = lambda model, again: {}
+    cause: Callable[[BPEModel, BPEModel], str] = lambda model, other: ""
     served: str = ""
     registry: str = ""
     says: frozenset[Field] = frozenset()

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 
 from ..formats import file_names
 from ..formats.names import BESIDE, OTHERS
@@ -17,6 +18,11 @@ def spelled(name: str) -> str:
     Python holds such a byte as half a surrogate pair (PEP 383). This is for people, and no path.
     """
     return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def before(folder: Path) -> str:
+    """What stands before the name of a file in a folder; nothing of one here, as its user wrote."""
+    return "" if folder == Path() else f"{str(folder).removesuffix('/')}/"
 
 
 @cache

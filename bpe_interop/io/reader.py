@@ -21,6 +21,7 @@ from ..model import BPEModel
 from ..openai_encodings import ENCODINGS, MODEL_TO_ENCODING
 from .foreign import HEAD_BYTES, OWN_FILE, explain, recognised, refuse_lock
 from .names import (
+    before,
     beside_one_file,
     common_endings,
     endings,
@@ -183,7 +184,7 @@ def _say_why_not(path: Path, files: Files, wanted: Format) -> None:
     try:
         wanted.load(files)
     except FormatError as error:
-        error.where = f"{path.parent}/{error.where}" if error.where else str(path)
+        error.where = f"{before(path.parent)}{error.where}" if error.where else str(path)
         error.what = f"this is no {wanted.title}: {error.what}"
         raise
 

@@ -8,7 +8,7 @@ spellings of one class are mostly the same value: ``[\p{L}]`` and ``\p{L}``, ``[
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TypeAlias, Union
@@ -97,15 +97,27 @@ def intersect(left: CharSet, right: CharSet) -> CharSet:
     return negate(unite((negate(left), negate(right))))
 
 
+def parts(charset: CharSet) -> Iterator[CharSet]:
+    """The set and those that it is made of."""
+    yield charset
+    for part in charset.parts if isinstance(charset, AnyOf | NoneOf) else ():
+        yield from parts(part)
+
+
 @lru_cache(maxsize=1024)
-def code_points(charset: CharSet) -> Ranges:
-    """The code points of a set by the shipped tables (surrogates count as category Cs)."""
+def code_points(
+    charset: CharSet, table: Callable[[str], Ranges] = unicode.property_ranges
+) -> Ranges:
+    """The code points of a set by a table of properties, the shipped ones by default.
+
+    Surrogates count as category Cs.
+    """
     if isinstance(charset, Chars):
         return charset.ranges
     if isinstance(charset, Property):
-        ranges = unicode.property_ranges(charset.name)
+        ranges = table(charset.name)
         return unicode.complement(ranges) if charset.negated else ranges
-    joined = unicode.merge(r for part in charset.parts for r in code_points(part))
+    joined = unicode.merge(r for part in charset.parts for r in code_points(part, table))
     return joined if isinstance(charset, AnyOf) else unicode.complement(joined)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from ..errors import PatternError
 from ..limits import PATTERN_SECONDS
 from ..steps import Pattern
 from . import unicode
-from .charsets import AnyOf, Chars, CharSet, Property, code_points
+from .charsets import AnyOf, Chars, CharSet, Property, code_points, parts
 from .misreadings import misread
 from .pattern_emitter import emit
 from .pattern_parser import parse
@@ -194,7 +195,8 @@ def _stand_ins(
 
     Also the runs without a replacement, and the numbers of the sets to spell out for them.
     """
-    names = sorted({name for one in sets for name in _properties(one)})
+    inner = [part for one in sets for part in parts(one)]
+    names = sorted({part.name for part in inner if isinstance(part, Property)})
     runs: list[tuple[int, int, int]] = []
     alone: list[tuple[int, int]] = []
     missing: set[int] = set()
@@ -224,8 +226,8 @@ def _segments(
     """Runs of code points that nothing tells apart: what the engine and ``regex`` say of each."""
     ours = {name: unicode.property_ranges(name) for name in names}
     theirs = {name: _measured(name) for name in names}
-    listed = [r for one in sets for r in _listed(one)]
-    tables = [*ours.values(), *theirs.values(), tuple(listed), (unicode.SURROGATES,)]
+    listed = [part.ranges for one in sets for part in parts(one) if isinstance(part, Chars)]
+    tables = [*ours.values(), *theirs.values(), *listed, (unicode.SURROGATES,)]
     cuts = sorted({0} | {cut for table in tables for a, b in table for cut in (a, b + 1)})
     segments = []
     for first, after in zip(cuts, [*cuts[1:], unicode.LAST + 1], strict=True):
@@ -256,36 +258,10 @@ def _in_ranges(ranges: Ranges, code: int) -> bool:
     return place >= 0 and code <= ranges[place][1]
 
 
-def _properties(charset: CharSet) -> set[str]:
-    if isinstance(charset, Property):
-        return {charset.name}
-    if isinstance(charset, Chars):
-        return set()
-    return {name for part in charset.parts for name in _properties(part)}
-
-
-def _listed(charset: CharSet) -> list[tuple[int, int]]:
-    if isinstance(charset, Chars):
-        return list(charset.ranges)
-    if isinstance(charset, Property):
-        return []
-    return [r for part in charset.parts for r in _listed(part)]
-
-
 def as_installed(node: Node) -> Node:
     """The tree with each class as the ranges that it has in the installed ``regex``."""
     classes = {one for one in leaves(node) if not isinstance(one, Chars)}
-    return _spelled_out(node, {one: Chars(_in_regex(one)) for one in classes})
-
-
-def _in_regex(charset: CharSet) -> Ranges:
-    if isinstance(charset, Chars):
-        return charset.ranges
-    if isinstance(charset, Property):
-        ranges = _measured(charset.name)
-        return unicode.complement(ranges) if charset.negated else ranges
-    joined = unicode.merge(r for part in charset.parts for r in _in_regex(part))
-    return joined if isinstance(charset, AnyOf) else unicode.complement(joined)
+    return _spelled_out(node, {one: Chars(code_points(one, _measured)) for one in classes})
 
 
 @cache
@@ -303,12 +279,8 @@ def _spelled_out(node: Node, spelled: dict[CharSet, CharSet]) -> Node:
         return Sequence(tuple(_spelled_out(part, spelled) for part in node.parts))
     if isinstance(node, Alternation):
         return Alternation(tuple(_spelled_out(option, spelled) for option in node.options))
-    if isinstance(node, Repeat):
-        return Repeat(_spelled_out(node.part, spelled), node.low, node.high, node.mode)
-    if isinstance(node, Atomic):
-        return Atomic(_spelled_out(node.part, spelled))
-    if isinstance(node, Look):
-        return Look(_spelled_out(node.part, spelled), node.ahead, node.negative)
+    if isinstance(node, Repeat | Atomic | Look):
+        return replace(node, part=_spelled_out(node.part, spelled))
     return node
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 
 from ..errors import PatternError
-from .charsets import NOTHING, AnyOf, Chars, CharSet, NoneOf
+from .charsets import NOTHING, Chars, CharSet, NoneOf, parts
 from .class_parser import NOT_NEWLINE, ClassParser
 from .regex_syntax import Node, leaves
 from .unicode import complement
@@ -43,7 +43,7 @@ def why_undecided(source: str, node: Node) -> str:
 
 def joins_negated(node: Node) -> bool:
     """Whether two sets of the tree are all characters but one, ``.`` aside."""
-    sets = {part for one in leaves(node) for part in _parts(one) if _spares_one(part)}
+    sets = {part for one in leaves(node) for part in parts(one) if _spares_one(part)}
     return len(sets - {NOT_NEWLINE}) > 1
 
 
@@ -71,12 +71,6 @@ def _negates_everything(charset: CharSet) -> bool:
     """Whether the set may be written as a negated class with a property and its complement."""
     nested = isinstance(charset, NoneOf) and any(isinstance(p, NoneOf) for p in charset.parts)
     return nested or charset == NOTHING
-
-
-def _parts(charset: CharSet) -> list[CharSet]:
-    """The set and those it is made of."""
-    inner = charset.parts if isinstance(charset, AnyOf | NoneOf) else ()
-    return [charset, *(one for part in inner for one in _parts(part))]
 
 
 def _spares_one(charset: CharSet) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from ...model import (
     RankTable,
     SequenceTemplate,
     Vocab,
+    digests,
 )
 from ...quoting import show
 from ...steps import (
@@ -139,7 +139,7 @@ def load(files: Files) -> BPEModel:
     origin = Origin(
         "gguf",
         name=keys.text(NAME) or name.removesuffix(".gguf"),
-        files={name: hashlib.sha256(data[: head.size]).hexdigest()},
+        files=digests({name: data[: head.size]}),
         notes=tuple(notes_on(keys, kind, tokens)),
         older_tables=True,
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from ...errors import FormatError, not_utf8
 from ...kernel.readers import read_pair
-from ...model import BPEModel, Fallback, Kind, Origin, PairList, Vocab
+from ...model import BPEModel, Fallback, Kind, Origin, PairList, Vocab, digests
 from ...quoting import show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
@@ -49,9 +48,7 @@ def load(files: Files) -> BPEModel:
         origin=Origin(
             "gpt2",
             name=name,
-            files={
-                key: hashlib.sha256(files[key]).hexdigest() for key in (vocab_name, merges_name)
-            },
+            files=digests({key: files[key] for key in (vocab_name, merges_name)}),
         ),
     )
 

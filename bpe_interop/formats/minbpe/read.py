@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
 from ...errors import FormatError, not_utf8
-from ...model import MAX_ID, AddedToken, BPEModel, Origin, PairList, SequenceTemplate, Vocab
+from ...model import (
+    MAX_ID,
+    AddedToken,
+    BPEModel,
+    Origin,
+    PairList,
+    SequenceTemplate,
+    Vocab,
+    digests,
+)
 from ...quoting import show
 from ...steps import JoinBytes, Pattern, Split
 from ...text.patterns import has_other_tables
@@ -89,7 +97,7 @@ def load(files: Files) -> BPEModel:
         origin=Origin(
             "minbpe",
             name=stem_of(name.removesuffix(SUFFIX)),
-            files={name: hashlib.sha256(files[name]).hexdigest()},
+            files=digests({name: files[name]}),
             notes=(_UNICODE,) if any(has_other_tables(step.pattern) for step in cut) else (),
         ),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import copysign, isfinite
@@ -21,6 +20,7 @@ from ...model import (
     Origin,
     RankTable,
     Vocab,
+    digests,
 )
 from ...quoting import show
 from ...tokenizer_config import CONFIG
@@ -89,10 +89,9 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
         from .config_file import read_beside
 
         template, chat_template, told = read_beside(files[CONFIG], added)
-    held = [key for key in (name, CONFIG) if key in files]
     origin = Origin(
         "sentencepiece",
-        files={key: hashlib.sha256(files[key]).hexdigest() for key in held},
+        files=digests({key: files[key] for key in (name, CONFIG) if key in files}),
         notes=(*notes, *told),
     )
     try:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import binascii
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NoReturn
 
 from ...errors import FormatError
 from ...limits import SPECIAL_TOKENS
-from ...model import AddedToken, BPEModel, Json, Origin, RankTable, Vocab, text_of
+from ...model import AddedToken, BPEModel, Json, Origin, RankTable, Vocab, digests, text_of
 from ...quoting import show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
@@ -90,7 +89,7 @@ def load(files: Files) -> BPEModel:
     [(name, data)] = files.items() if len(files) == 1 else [_no_file(files)]
     root = parse(data, name)
     if isinstance(root.value, list):
-        return _bare_list(root, name, data)
+        return _bare_list(root, name, files)
     root.only("config", "vocab", "special_tokens", *BLOCKS)
     config = root["config"]
     version = read_version(config)
@@ -113,7 +112,7 @@ def load(files: Files) -> BPEModel:
         origin=Origin(
             "tekken",
             name=name.removesuffix(".json"),
-            files={name: hashlib.sha256(data).hexdigest()},
+            files=digests(files),
         ),
     )
 
@@ -126,7 +125,7 @@ def named(texts: Iterable[str]) -> tuple[AddedToken, ...]:
     )
 
 
-def _bare_list(root: Node, name: str, data: bytes) -> BPEModel:
+def _bare_list(root: Node, name: str, files: Files) -> BPEModel:
     """Megatron's and NeMo's file: the list of tokens alone, numbered by their default settings."""
     listed = _read_tokens(root, 0)
     # tiktoken_tokenizer.py of Megatron-core. Pattern and special tokens are not in the file.
@@ -151,7 +150,7 @@ def _bare_list(root: Node, name: str, data: bytes) -> BPEModel:
         origin=Origin(
             "tekken",
             name=name.removesuffix(".json"),
-            files={name: hashlib.sha256(data).hexdigest()},
+            files=digests(files),
             notes=tuple(notes),
         ),
     )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 from ...errors import FormatError
-from ...model import BPEModel, Origin, RankTable, Vocab, text_of
+from ...model import BPEModel, Origin, RankTable, Vocab, digests, text_of
 from ...steps import JoinBytes, PreTokenizerStep
 from ...text.bytechars import is_mapped, to_chars
 from ...theory.utf8 import missing_bytes
@@ -52,11 +51,7 @@ def load(files: Files) -> BPEModel:
         origin=Origin(
             "tiktoken",
             name=stated.name or _stem(name),
-            files={
-                key: hashlib.sha256(files[key]).hexdigest()
-                for key in (name, beside)
-                if key in files
-            },
+            files=digests({key: files[key] for key in (name, beside) if key in files}),
             notes=_remarks(numbers),
         ),
     )

@@ -41,7 +41,7 @@ from ..normalizers import read_normalizer
 from ..post_processors import read_post_processor
 from ..pretokenizers import read_pretokenizer
 from ..vocab import BYTE_TOKENS
-from .files import Companions, StatedRole, extra_tokens, padding_role, read_roles
+from .files import Companions, StatedRole, extra_tokens, in_order, padding_role, read_roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,8 +363,7 @@ def served_roles(files_beside: Companions, root: Node, choice: Choice) -> list[S
     for role, text in assumed.items():
         if role not in stated and role not in refused:
             stated[role] = StatedRole(role, text, by)
-    order = {role: place for place, role in enumerate(ROLES)}
-    return sorted(stated.values(), key=lambda each: order.get(each.role, len(order)))
+    return in_order(stated.values())
 
 
 _SIDES = ("lstrip", "rstrip", "single_word")

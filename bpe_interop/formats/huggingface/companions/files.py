@@ -149,6 +149,12 @@ def read_roles(
     return stated, frozenset(role for role, text in merged.items() if not text)
 
 
+def in_order(roles: Iterable[StatedRole]) -> list[StatedRole]:
+    """The roles in the order in which transformers adds their tokens."""
+    order = {role: place for place, role in enumerate(ROLES)}
+    return sorted(roles, key=lambda each: order.get(each.role, len(order)))
+
+
 def _named(node: Node) -> dict[str, str | None]:
     """Roles to texts, null (or false, or empty) where the file says that there is none."""
     named: dict[str, str | None] = {}

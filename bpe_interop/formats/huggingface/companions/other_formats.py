@@ -13,7 +13,6 @@ transformers adds tokens to them, numbered as ``added_as_served`` says (measured
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -24,6 +23,7 @@ from ....model import (
     BPEModel,
     SequenceTemplate,
     all_ids,
+    digests,
     without_numbering,
 )
 from ....quoting import show
@@ -42,6 +42,7 @@ from .files import (
     Companions,
     StatedRole,
     extra_tokens,
+    in_order,
     loader_settings,
     read_chat_templates,
     read_companions,
@@ -91,10 +92,9 @@ def filled(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         notes.append(f"the chat template beside {_main(model)} is another one; its own is read")
     config = read_model_config(beside)
     notes += tell_model_config(config, model.added or (), all_ids(model))
-    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     origin = replace(
         model.origin,
-        files={**model.origin.files, **digests},
+        files={**model.origin.files, **digests(files)},
         notes=tuple(dict.fromkeys((*model.origin.notes, *notes, *lost))),
         lost=(*model.origin.lost, *lost),
         assumed=(*model.origin.assumed, *assumed),
@@ -147,7 +147,7 @@ def _with_tokens(
 ) -> tuple[BPEModel, tuple[str, ...]]:
     """The model with added tokens and roles, and sentences on those that it cannot have."""
     stated, none = read_roles(beside, notes)
-    roles = _in_order(_assumed(model, beside, stated, none))
+    roles = in_order(_assumed(model, beside, stated, none).values())
     extra = extra_tokens(beside)
     named = {*extra, *(each.text for each in roles if each.role in ROLES)}
     wishes = read_wishes(beside, Node({}, _main(model)), named)
@@ -236,11 +236,6 @@ def _assumed(
             if role not in none:
                 roles.setdefault(role, StatedRole(role, text, choice.name))
     return roles
-
-
-def _in_order(roles: Mapping[str, StatedRole]) -> list[StatedRole]:
-    order = {role: place for place, role in enumerate(ROLES)}
-    return sorted(roles.values(), key=lambda each: order.get(each.role, len(order)))
 
 
 def _says_all(model: BPEModel) -> bool:

@@ -7,7 +7,6 @@ and where its tokens or their roles would be others then, no conversion passes o
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from ....model import (
     Json,
     Origin,
     SequenceTemplate,
+    digests,
 )
 from ....quoting import show
 from ....strict_json import Node
@@ -108,7 +108,7 @@ def read_beside(
         config,
         Origin(
             "huggingface",
-            files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
+            files=digests(files),
             notes=(*serving.notes, *notes, *tell_ids(files_beside, vocab, listed, serving.added)),
             lost=serving.lost,
             served_as="" if serving.choice.name == DEFAULT else serving.choice.name,
