@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..engines import versions
@@ -126,6 +128,43 @@ def word(stage: Stage, scope: Scope) -> str:
 def remarks(report: Report) -> tuple[str, ...]:
     """All that there is to say besides, why it is not called proved first."""
     return (*(f"not called proved: {each}" for each in report.against), *report.notes)
+
+
+def next_steps(report: Report) -> tuple[list[str], list[str]]:
+    """What to do about a difference: the repairs that are known, and commands that show its cause.
+
+    The commands are for the sides that are sources, with the text that shows the difference.
+    """
+    if report.verdict != "different":
+        return [], []
+    known = [each for each in remarks(report) if "bpe-interop " in each]
+    text = "" if report.mismatch is None else report.mismatch.text
+    if not 0 < len(text) <= _TYPED or "\0" in text or any(0xD800 <= ord(c) < 0xE000 for c in text):
+        return known, []
+    sides = dict.fromkeys((report.a, report.b))
+    named = (each for each in sides if each.startswith(_NAMED) or Path(each).exists())
+    return known, [
+        f"bpe-interop encode {shlex.quote(side)} {_typed(text)} --explain"
+        for side in named
+        if not side.endswith(".lock")
+    ]
+
+
+_TYPED = 200
+"""Characters of the longest text that a command shows."""
+
+_NAMED = ("tiktoken:", "hf:", "git:")
+
+
+def _typed(text: str) -> str:
+    """A text as an argument of a shell's command; bash and zsh take what cannot be typed."""
+    if text.isprintable():
+        return shlex.quote(text)
+    escapes = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t"}
+    letters = (
+        escapes.get(char, char if char.isprintable() else f"\\U{ord(char):08x}") for char in text
+    )
+    return f"$'{''.join(letters)}'"
 
 
 def why_not_proved(report: Report) -> str:

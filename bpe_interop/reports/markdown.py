@@ -16,6 +16,7 @@ from ..compare.sentences import (
     differences,
     file_outcome,
     found_in,
+    next_steps,
     remarks,
     subject,
     summary,
@@ -58,6 +59,7 @@ def to_markdown(report: Report, require: str = "tested", metadata: bool = False)
     """
     page = _templates().get_template("report.md")
     reasons = unmet(report, require, metadata=metadata)
+    known, commands = next_steps(report)
     for rows in (ROWS, ROWS // 4, ROWS // 20, 0):
         text = page.render(
             report=report,
@@ -70,7 +72,9 @@ def to_markdown(report: Report, require: str = "tested", metadata: bool = False)
             files=[] if report.corpus is None else sorted(report.corpus.files.items()),
             differences=differences(report),
             failures=troubles(report),
-            notes=remarks(report),
+            notes=[each for each in remarks(report) if each not in known],
+            known=known,
+            commands=commands,
         )
         if len(text.encode("utf-8")) <= LIMIT:
             return text

@@ -20,6 +20,7 @@ from ..compare.sentences import (
     failed,
     file_outcome,
     found_in,
+    next_steps,
     remarks,
     subject,
     summary,
@@ -52,6 +53,7 @@ def to_html(report: Report, require: str = "tested", metadata: bool = False) -> 
     """
     reasons = unmet(report, require, metadata=metadata)
     listed = troubles(report)
+    known, commands = next_steps(report)
     files = [] if report.corpus is None else sorted(report.corpus.files.items(), key=_troubled)
     page = templates().get_template("report.html")
     return page.render(
@@ -68,7 +70,9 @@ def to_html(report: Report, require: str = "tested", metadata: bool = False) -> 
         more_files=len(files[FILES:]),
         troubles=listed[:TROUBLES],
         more_troubles=len(listed[TROUBLES:]),
-        notes=remarks(report),
+        notes=[each for each in remarks(report) if each not in known],
+        known=known,
+        commands=commands,
         versions=installed(),
     )
 

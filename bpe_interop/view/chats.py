@@ -74,8 +74,21 @@ def _from_json(text: str) -> Chat:
     return Chat(tuple(messages), tuple(tools), answered)
 
 
-def apply_template(chat: Chat, model: BPEModel) -> str:
-    """The text that a tokenizer's chat template makes of a chat.
+@dataclass(frozen=True, slots=True)
+class ChatText:
+    """The text that a chat template makes of a chat.
+
+    ``places``: characters of it inside texts of special tokens that a message holds, so that
+    whoever wrote the message, and not the template, puts these tokens there. None: the template
+    changes what messages say, and it cannot be told.
+    """
+
+    text: str
+    places: tuple[int, ...] | None
+
+
+def apply_template(chat: Chat, model: BPEModel) -> ChatText:
+    """What a tokenizer's chat template makes of a chat.
 
     Raises:
         SourceError: as :func:`..chat_jinja.rendered`; or it takes longer than is allowed.
@@ -83,7 +96,34 @@ def apply_template(chat: Chat, model: BPEModel) -> str:
     from ..chat_jinja import rendered  # a page without chats needs no Jinja
 
     with _Deadline(CHAT_SECONDS.most):
-        return rendered(model, chat.messages, chat.tools, chat.answered)
+        text = rendered(model, chat.messages, chat.tools, chat.answered)
+        special = sorted((t.text for t in model.added or () if t.special and t.text), key=len)
+        given = [*chat.messages], [*chat.tools]
+        there = {*text, *json.dumps(given, ensure_ascii=False)}
+        mark = next(chr(point) for point in range(0xE000, 0xF900) if chr(point) not in there)
+        pattern = re.compile("|".join(map(re.escape, reversed(special))) or "(?!)")
+        messages, tools = (_marked(each, pattern, mark) for each in given)
+        if (messages, tools) == given:
+            return ChatText(text, ())
+        try:
+            marked = rendered(model, messages, tools, chat.answered)
+        except SourceError:
+            return ChatText(text, None)
+    if marked.replace(mark, "") != text:
+        return ChatText(text, None)
+    places = (found.start() for found in re.finditer(mark, marked))
+    return ChatText(text, tuple(place - count for count, place in enumerate(places)))
+
+
+def _marked(value: Any, pattern: re.Pattern[str], mark: str) -> Any:
+    """The same with a mark inside each special token's text, but not in the names of speakers."""
+    if isinstance(value, str):
+        return pattern.sub(lambda found: f"{found[0][0]}{mark}{found[0][1:]}", value)
+    if isinstance(value, list):
+        return [_marked(each, pattern, mark) for each in value]
+    if isinstance(value, dict):
+        return {k: v if k == "role" else _marked(v, pattern, mark) for k, v in value.items()}
+    return value
 
 
 class _Deadline:

@@ -43,6 +43,8 @@ LIVE_LIMIT = 20_000
 """Bytes of UTF-8 of a text that is encoded as it is typed."""
 BODY_LIMIT = 8 * LIVE_LIMIT
 """Bytes of a request: JSON spells a control character in six."""
+SAMPLE = "Tokens are pieces of words: 3,141 naïve cafés, 東京, नमस्ते 👋 if x == 10_000:"
+"""What the page shows before anything is typed: words, digits, other scripts, code."""
 _HTML = "text/html; charset=utf-8"
 _PLAIN = "text/plain; charset=utf-8"
 
@@ -131,7 +133,13 @@ class LivePage:
         given = labels[: self._given]
         adding = self._load is not None
         return page.render(
-            live=True, labels=given, known=labels, adding=adding, presets=[*PRESETS], sheet=sheet()
+            live=True,
+            labels=given,
+            known=labels,
+            adding=adding,
+            presets=[*PRESETS],
+            sheet=sheet(),
+            sample=SAMPLE,
         ), _HTML
 
     def _tokens(self, request: Request) -> tuple[str, str]:

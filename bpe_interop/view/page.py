@@ -182,7 +182,8 @@ def _line(line: Line, known: dict[int, str]) -> str:
     for tile in line.tiles:
         if tile.id not in known:
             known[tile.id] = f"{''.join(map(_part, tile.parts))}<i>{tile.id}</i>"
-        classes = " ".join(filter(None, (tile.mark, "long" if _long(tile) else "")))
+        injected = "injected" if tile.injected else ""
+        classes = " ".join(filter(None, (tile.mark, injected, "long" if _long(tile) else "")))
         written += [f'<b class="{classes}">' if classes else "<b>", known[tile.id], "</b>"]
     return "".join([*written, "</p>"])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Literal, TypeAlias
 
@@ -16,7 +16,7 @@ from ..model import BPEModel
 from ..quoting import show
 from ..reports.visible import Fragment, token_parts
 from ..text.normalize import repair
-from .chats import Chat, apply_template
+from .chats import Chat, ChatText, apply_template
 
 Mark: TypeAlias = Literal["", "cut", "other"]
 """How a token differs from what stands at its place in another tokenizer."""
@@ -46,6 +46,7 @@ class Tile:
     ``twin``: the number of the part of the text that it belongs to. Parts end where every panel
     has a cut, so tokens of other panels with the same number stand for the same part. None where
     there is nothing to compare with, or it is not known what tokens stand for.
+    ``injected``: a special token that a message of a chat holds, not the chat template.
     """
 
     at: int
@@ -55,6 +56,7 @@ class Tile:
     mark: Mark
     where: tuple[str, ...] = ()
     twin: int | None = None
+    injected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,11 @@ class Panel:
     cut differently, ``other`` those that are cut alike and have another id, ``missed`` the places
     where the first has tokens and this one has none; in the first's panel all are 0. ``compared``
     is False where there is nothing to compare with: in the first's panel, or where the text is
-    another one than the first's; then ``another_than`` is its label. ``error`` says why there are
-    no tokens: the text has no encoding, or the tokenizer's source does not say what is needed.
+    another one than the first's; then ``another_than`` is its label. ``renumbered``: most tokens
+    that are cut alike have other ids, so these are counted and not marked. ``injected`` counts
+    special tokens that messages of a chat hold; None where that cannot be told. ``error`` says why
+    there are no tokens: the text has no encoding, or the tokenizer's source does not say what is
+    needed.
     """
 
     label: str
@@ -85,6 +90,8 @@ class Panel:
     missed: int = 0
     compared: bool = False
     another_than: str = ""
+    renumbered: bool = False
+    injected: int | None = 0
     error: str = ""
 
 
@@ -121,9 +128,15 @@ def chat_text(side: Viewed, chat: Chat, limit: int) -> str:
     Raises:
         SourceError: it has none, or the template fails, or the text is too long.
     """
-    text = repair(apply_template(chat, side.encoder.model))
+    return _chat_written(side, chat, limit).text
+
+
+def _chat_written(side: Viewed, chat: Chat, limit: int) -> ChatText:
+    written = apply_template(chat, side.encoder.model)
+    text = repair(written.text)
     check_size(len(text.encode("utf-8")), limit)
-    return text
+    # Two surrogates become one character, and places behind them are others.
+    return written if text == written.text else ChatText(text, None if written.places else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +147,8 @@ class _Answer:
     special: Special
     ids: tuple[int, ...] = ()
     error: str = ""
+    injected: frozenset[int] | None = frozenset()
+    """Places among the ids of special tokens that a message holds; None where it is not known."""
 
 
 def _answer(side: Viewed, text: str, special: Special) -> _Answer:
@@ -146,10 +161,25 @@ def _answer(side: Viewed, text: str, special: Special) -> _Answer:
 
 def _answer_chat(side: Viewed, chat: Chat, limit: int) -> _Answer:
     try:
-        return _answer(side, chat_text(side, chat, limit), "parse")
+        written = _chat_written(side, chat, limit)
+        answer = _answer(side, written.text, "parse")
+        if written.places and not answer.error:
+            return replace(answer, injected=_injected(side.encoder, written.text, written.places))
+        return replace(answer, injected=None) if written.places is None else answer
     except SourceError as error:
         why = f"{error.what}: {error.fix}" if error.fix else error.what
         return _Answer("", "parse", error=why)
+
+
+def _injected(encoder: Explainer, text: str, places: Sequence[int]) -> frozenset[int]:
+    """Which of a text's ids are special tokens around one of the places in it."""
+    found: set[int] = set()
+    at = 0
+    for each in encoder.explain(text, "all"):
+        if each.how == "added" and any(each.start < place <= each.end for place in places):
+            found.add(at)
+        at += len(each.ids)
+    return frozenset(found)
 
 
 def _panels(sides: Sequence[Viewed], answers: Sequence[_Answer]) -> list[Panel]:
@@ -157,6 +187,7 @@ def _panels(sides: Sequence[Viewed], answers: Sequence[_Answer]) -> list[Panel]:
     where: list[list[tuple[str, ...]]] = [[()] * len(answer.ids) for answer in answers]
     counts = [(0, 0, 0)] * len(sides)
     aligned: dict[int, tuple[Span, ...]] = {}
+    renumbered: set[int] = set()
     answered = [number for number, answer in enumerate(answers) if not answer.error]
     first = answered[0] if answered else 0
     same = [n for n in answered if n != first and answers[n].text == answers[first].text]
@@ -164,6 +195,12 @@ def _panels(sides: Sequence[Viewed], answers: Sequence[_Answer]) -> list[Panel]:
         aligned[number] = _aligned(sides, first, number, answers)
         alone: list[Mark] = [""] * len(marks[first])
         counts[number] = _mark(aligned[number], alone, marks[number])
+        # Where vocabularies number tokens otherwise, marks on nearly all would say nothing.
+        cut, other, _ = counts[number]
+        if 2 * other > len(answers[number].ids) - cut and other > 1:
+            renumbered.add(number)
+            marks[number] = ["" if mark == "other" else mark for mark in marks[number]]
+            alone = ["" if mark == "other" else mark for mark in alone]
         for at, mark in enumerate(alone):
             # Of several tokenizers, one that cuts differently says more than other ids.
             marks[first][at] = "cut" if marks[first][at] == "cut" else mark or marks[first][at]
@@ -174,7 +211,7 @@ def _panels(sides: Sequence[Viewed], answers: Sequence[_Answer]) -> list[Panel]:
     for number, (side, answer) in enumerate(zip(sides, answers, strict=True)):
         size = len(answer.text.encode("utf-8"))
         per_token = f"{size / len(answer.ids):.2f}" if answer.ids else "–"
-        tiles = _tiles(side.encoder, answer.ids, marks[number], where[number], twins[number])
+        tiles = _tiles(side.encoder, answer, marks[number], where[number], twins[number])
         lines, counted = tuple(_lines(tiles, side.encoder)), len(answer.ids)
         compared = number in aligned
         stranger = not (compared or answer.error or number == first)
@@ -188,6 +225,8 @@ def _panels(sides: Sequence[Viewed], answers: Sequence[_Answer]) -> list[Panel]:
                 *counts[number],
                 compared=compared,
                 another_than=another,
+                renumbered=number in renumbered,
+                injected=None if answer.injected is None else len(answer.injected),
                 error=answer.error,
             )
         )
@@ -243,17 +282,19 @@ def _mark(spans: Iterable[Span], first: list[Mark], own: list[Mark]) -> tuple[in
 
 def _tiles(
     encoder: Explainer,
-    ids: Sequence[int],
+    answer: _Answer,
     marks: Sequence[Mark],
     where: Sequence[tuple[str, ...]],
     twins: Sequence[int | None],
 ) -> Iterator[Tile]:
     known: dict[int, tuple[tuple[Fragment, ...], str]] = {}
-    for at, (number, mark, named, twin) in enumerate(zip(ids, marks, where, twins, strict=True)):
+    rows = zip(answer.ids, marks, where, twins, strict=True)
+    injected = answer.injected or frozenset()
+    for at, (number, mark, named, twin) in enumerate(rows):
         if number not in known:
             content = encoder.token_bytes(number)
             known[number] = tuple(token_parts(show(content))), content.hex(" ").upper()
-        yield Tile(at, number, *known[number], mark, named, twin)
+        yield Tile(at, number, *known[number], mark, named, twin, at in injected)
 
 
 def _lines(tiles: Iterable[Tile], encoder: Explainer) -> Iterator[Line]:

@@ -260,3 +260,23 @@ def test_sources_that_are_not_installed_verify_too(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["versions"]["bpe-interop"] == "from source"
+
+
+def test_the_recipe_for_conda_needs_what_the_package_needs() -> None:
+    recipe = yaml.safe_load((ROOT / ".ci" / "conda" / "recipe.yaml").read_text("utf-8"))
+    run = {each.replace(" ", "") for each in recipe["requirements"]["run"]}
+    assert run == {*PROJECT["dependencies"], f"python{PROJECT['requires-python']}"}
+    assert recipe["context"]["version"] == PROJECT["version"]
+    assert recipe["about"]["summary"] == PROJECT["description"]
+
+
+def test_the_program_of_the_space_makes_a_page() -> None:
+    text = (ROOT / ".ci" / "space" / "index.html").read_text("utf-8")
+    (program,) = re.findall(r'<script type="text/x-python" id="program">(.*?)</script>', text, re.S)
+    names: dict[str, Any] = {}
+    exec(program, names)
+    path = str(TINY / "gpt2-tiny" / "huggingface" / "tokenizer.json")
+    page = names["page"]([path, path], "the <b>")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "2 tokenizers" in page
+    assert "/no &amp; such" in names["page"](["/no & such"], "x")

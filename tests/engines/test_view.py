@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from dataclasses import replace
 from functools import partial
 from html import unescape
 from html.parser import HTMLParser
@@ -28,11 +29,12 @@ from werkzeug.test import Client, TestResponse
 
 from bpe_interop.errors import SourceError, TargetError
 from bpe_interop.limits import PAGE_TOKENIZERS
-from bpe_interop.model import BPEModel, Fallback, PairList, Vocab
+from bpe_interop.model import AddedToken, BPEModel, Fallback, PairList, Vocab
 from bpe_interop.sources import load_source
+from bpe_interop.view.chats import read_chat
 from bpe_interop.view.live import BODY_LIMIT, LIVE_LIMIT, LivePage, how_merged, listen
 from bpe_interop.view.page import sheet, shortest, to_view
-from bpe_interop.view.panels import Panel, Viewed, panels
+from bpe_interop.view.panels import Panel, Viewed, chat_panels, panels
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 NAMES = ("gpt2-tiny/huggingface", "cl100k-tiny/huggingface", "spm-tiny/huggingface")
@@ -68,6 +70,51 @@ class Elements(HTMLParser):
 
 
 # Panels.
+
+
+TURNS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+
+
+def chatting(template: str) -> Viewed:
+    model = load_source(TOKENIZERS / NAMES[1]).model
+    added = tuple(
+        AddedToken(text, 5000 + number)
+        for number, text in enumerate(("<|im_start|>", "<|im_end|>"))
+    )
+    return Viewed.of("chat", replace(model, added=added, chat_template=template))
+
+
+CHAT = '[{"role": "user", "content": " a <|im_end|> b "}, {"role": "x", "content": "c"}]'
+
+
+@pytest.mark.parametrize("template", [TURNS, TURNS.replace("m.content", "m.content | trim")])
+def test_special_tokens_that_a_message_holds_are_marked(template: str) -> None:
+    [panel] = chat_panels([chatting(template)], read_chat(CHAT), LIVE_LIMIT)
+    special = [t for line in panel.lines for t in line.tiles if t.id >= 5000]
+    assert [tile.injected for tile in special] == [False, True, False, False, False]
+    assert panel.injected == 1
+
+
+def test_whose_a_special_token_is_cannot_be_told_where_the_template_changes_messages() -> None:
+    without = TURNS.replace("m.content", "m.content | replace('<|im_end|>', '')")
+    [panel] = chat_panels([chatting(without)], read_chat(CHAT), LIVE_LIMIT)
+    assert panel.injected is None
+    [panel] = chat_panels(
+        [chatting(without)], read_chat(CHAT.replace("<|im_end|>", "")), LIVE_LIMIT
+    )
+    assert panel.injected == 0
+
+
+def test_where_vocabularies_number_tokens_otherwise_not_all_are_marked() -> None:
+    first = SIDES[0]
+    model = first.encoder.model
+    ids = {token: number + 1 for token, number in model.vocab.ids.items()}
+    shifted = replace(model, vocab=Vocab(ids), added=())
+    same, other = panels([first, Viewed.of("shifted", shifted)], "the year of the cat")
+    assert other.renumbered
+    assert other.other == other.tokens
+    assert not marked(other, "other")
+    assert not marked(same, "other")
 
 
 def test_panels_have_the_ids_of_the_reference() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from html.parser import HTMLParser
 from importlib import resources
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 from xml.etree import ElementTree
 
@@ -29,6 +29,7 @@ from bpe_interop.compare import Report, Scope, counts
 from bpe_interop.compare.alignment import align, as_rows
 from bpe_interop.compare.corpus_report import CorpusReport, Counts
 from bpe_interop.compare.report import Example
+from bpe_interop.compare.sentences import next_steps
 from bpe_interop.compare.sides import ORDINARY, Mismatch
 from bpe_interop.fingerprint import PARTS
 from bpe_interop.quoting import show
@@ -351,7 +352,8 @@ def test_markdown_is_made_of_what_it_should_be(reports: Reports, kind: str) -> N
     assert ("a text" in stages[0]) == shown
     names = {"h2", "table"} | ({"details"} if reports[kind].corpus else set())
     assert names <= {*found.tags}
-    assert found.tags.count("li") == len(reports[kind].assumptions)
+    listed = [*reports[kind].assumptions, *chain.from_iterable(next_steps(reports[kind]))]
+    assert found.tags.count("li") == len(listed)
     assert found.tags.count("blockquote") == len(reports[kind].notes)
 
 

@@ -6,6 +6,8 @@ import html
 import importlib
 import json
 import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -220,3 +222,30 @@ def test_a_closed_pipe_does_not_cost_the_reports(
     path = tmp_path / "out.json"
     run(TOKENIZERS / GPT2, TOKENIZERS / CL100K, "--report", path)
     assert path.exists()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the command is a shell's")
+@pytest.mark.parametrize("text", ["the cat's \\n", "\n\u202eab\u00e9\x1b"])
+def test_a_page_names_commands_that_a_shell_runs(report: Report, text: str) -> None:
+    """The texts are given here; what the command prints is the text that it was given."""
+    sources = str(TOKENIZERS / GPT2), str(TOKENIZERS / CL100K)
+    mismatch = replace(report.examples[0].mismatch, text=text)
+    shown = replace(
+        report,
+        a=sources[0],
+        b=sources[1],
+        mismatch=mismatch,
+        notes=("the pattern is another one; bpe-interop convert B new --into A", "a note"),
+    )
+    page = ElementTree.fromstring(pages.to_html(shown).replace("<!DOCTYPE html>", ""))
+    commands = [each.text or "" for each in page.iter("code") if each.get("class") == "command"]
+    assert len(commands) == 2
+    for command, source in zip(commands, sources, strict=True):
+        words = command.replace("bpe-interop", "printf '%s\\0'", 1)
+        ran = subprocess.run(["bash", "-c", words], capture_output=True, check=True)
+        given = ran.stdout.decode("utf-8").split("\0")
+        assert given[:3] == ["encode", source, text]
+    [steps] = [each for each in page.iter("section") if each.get("aria-labelledby") == "next"]
+    assert "bpe-interop convert B new --into A" in "".join(steps.itertext())
+    assert "a note" not in "".join(steps.itertext())
+    assert "What to do next" in pages.to_markdown(shown)

@@ -89,6 +89,8 @@ function link() {
 }
 
 function chatting() {
+  find("injection").hidden = !chat.checked;
+  find("legend").hidden = sides.length === 1 && !chat.checked;
   special.disabled = chat.checked;
   special.parentElement.title = chat.checked ? "In a chat, special tokens always are tokens." : "";
 }
@@ -98,7 +100,6 @@ function changed() {
   shown.setAttribute("aria-busy", "true");
   text.placeholder = chat.checked ? 'Paste a chat: [{"role": "user", "content": "..."}], or lines that begin with user: or assistant:' : "Type or paste a text";
   chatting();
-  find("legend").hidden = sides.length === 1;
   waiting = setTimeout(() => {
     history.replaceState(null, "", link() ?? location.pathname);
     show();
@@ -108,7 +109,7 @@ function changed() {
 // A link may name a tokenizer that is not here. Nothing is loaded that nobody asked for.
 async function open() {
   const said = new URLSearchParams(location.hash.slice(1));
-  text.value = said.get("text") ?? "";
+  text.value = said.get("text") ?? (said.size ? "" : text.dataset.sample);
   special.checked = said.has("special");
   chat.checked = said.has("chat");
   const named = [...new Set(said.getAll("in"))];
@@ -116,7 +117,6 @@ async function open() {
   const missing = named.filter((label) => !known.includes(label));
   sides = found.length ? found : given;
   chatting();
-  find("legend").hidden = sides.length === 1;
   shown.setAttribute("aria-busy", "true");
   await show();
   if (missing.length) {
@@ -224,6 +224,10 @@ find("share").addEventListener("click", async () => {
 });
 if (find("adding")) add.addEventListener("submit", addTokenizer);
 text.addEventListener("input", changed);
+// Whoever begins to type writes over the sample.
+for (const event of ["focus", "click"]) {
+  text.addEventListener(event, () => { if (text.value === text.dataset.sample) text.select(); });
+}
 special.addEventListener("change", changed);
 chat.addEventListener("change", changed);
 addEventListener("hashchange", open);
