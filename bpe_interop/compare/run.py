@@ -386,9 +386,12 @@ def compare_in(
 
     ``names`` are what failures call the sides.
     """
-    tally = Tally(modes=list(modes))
+    tally, stream = Tally(modes=list(modes)), iter(texts)
     try:
-        _count(tally, pair, names, texts, tick, patience)
+        # A pattern that backtracks without end takes seconds for each text.
+        while tally.one_failed < patience and (chunk := list(islice(stream, _CHUNK))):
+            _count(tally, names, chunk, pair.compare(chunk))
+            tick(len(chunk))
     except KeyboardInterrupt:
         tally.interrupted = True
     mismatch = tally.mismatch
@@ -402,28 +405,16 @@ def compare_in(
 
 
 def _count(
-    tally: Tally,
-    pair: Pair,
-    names: tuple[str, str],
-    texts: Iterable[str],
-    tick: Callable[[int], None],
-    patience: int,
+    tally: Tally, names: tuple[str, str], texts: Sequence[str], outcomes: Sequence[Answers]
 ) -> None:
-    stream = iter(texts)
-    while chunk := list(islice(stream, _CHUNK)):
-        outcomes = pair.compare(chunk)
-        tally.texts += len(chunk)
-        tally.bytes += sum(len(text.encode("utf-8", "surrogatepass")) for text in chunk)
-        for text, outcome in zip(chunk, outcomes, strict=True):
-            tally.compared += outcome.compared > 0
-            tally.one_failed += outcome.one_failed
-            for name, failed in zip(names, (outcome.failures_a, outcome.failures_b), strict=True):
-                # A side that was killed could not say on which text.
-                tally.failures += [replace(f, side=name, text=f.text or text) for f in failed]
-            if outcome.mismatch is not None:
-                tally.differing += 1
-                tally.see(outcome.mismatch)
-        tick(len(chunk))
-        # A pattern that backtracks without end takes seconds for each text.
-        if tally.one_failed >= patience:
-            return
+    tally.texts += len(texts)
+    tally.bytes += sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    for text, outcome in zip(texts, outcomes, strict=True):
+        tally.compared += outcome.compared > 0
+        tally.one_failed += outcome.one_failed
+        for name, failed in zip(names, (outcome.failures_a, outcome.failures_b), strict=True):
+            # A side that was killed could not say on which text.
+            tally.failures += [replace(f, side=name, text=f.text or text) for f in failed]
+        if outcome.mismatch is not None:
+            tally.differing += 1
+            tally.see(outcome.mismatch)

@@ -27,7 +27,6 @@ from ..kernel.splitter import TableSplitter, splitter_of
 from ..kernel.whole_text import (
     KernelNormalizer,
     NormalForm,
-    SoughtToken,
     encoder_around,
     normal_form_of,
 )
@@ -36,7 +35,7 @@ from ..merging.canonical import canonical
 from ..merging.symbols import merges_missing, textual
 from ..model import Affixes, BPEModel, PairList, RankTable
 from ..steps import SPACE, Metaspace, Prepend, PreTokenizerStep, Replace, UnicodeForm
-from ..text.added_tokens import AddedMatcher, Allowed
+from ..text.added_tokens import SINGLE_WORD, AddedMatcher, Allowed
 from ..text.unicode import FormName, char_class, form_table, paged
 from ..theory.split_tables import split_tables
 from .pretoken import byte_ids, refuse_merged_fallback
@@ -81,23 +80,12 @@ class Plan:
         alone = self.later is self.part and self.normal == KernelNormalizer()
         if alone and not any((*found, *template)):
             return self.part
-        raw, normalized = (
-            [
-                SoughtToken(
-                    *(listed.text, token.id, listed.sought, listed.special, listed.doubtful),
-                    *(token.lstrip, token.rstrip, token.single_word),
-                    *(token.ascii_space, token.longest_first),
-                )
-                for listed in phase
-                for token in (listed.token,)
-            ]
-            for phase in found
-        )
-        words = char_class("word").ranges
+        alone = any(token.flags & SINGLE_WORD for phase in found for token in phase)
+        words = char_class("word").ranges if alone else ()
         encoders = self.part, self.later
         # Its tables are made here: a model that is only loaded needs none.
         form = _normal_form(cast(FormName, self.normal.form)) if self.normal.form else None
-        return encoder_around(encoders, self.normal, form, (raw, normalized), words, template)
+        return encoder_around(encoders, self.normal, form, found, words, template)
 
 
 def plan_of(model: BPEModel) -> Plan:

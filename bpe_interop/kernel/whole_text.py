@@ -14,33 +14,6 @@ from .encoder import TextEncoder
 from .library import KernelObject, address, answer, library, made
 
 
-@dataclass(frozen=True, slots=True)
-class SoughtToken:
-    """An added token as it is looked for.
-
-    ``sought``: it is not special, or it is allowed. ``doubtful``: another token has the same text
-    by now, so where it is found the kernel leaves the text to Python. The rest is
-    ``AddedToken``'s.
-    """
-
-    text: str
-    id: int
-    sought: bool
-    special: bool
-    doubtful: bool
-    lstrip: bool
-    rstrip: bool
-    single_word: bool
-    ascii_space: bool
-    longest_first: bool
-
-    def flags(self) -> int:
-        """The flags in the order of ``native/src/added.rs``."""
-        flags = (self.sought, self.special, self.doubtful, self.lstrip, self.rstrip)
-        more = (self.single_word, self.ascii_space, self.longest_first)
-        return sum(flag << place for place, flag in enumerate((*flags, *more)))
-
-
 class NormalForm(KernelObject):
     """A Unicode normal form. Threads may share it."""
 
@@ -96,7 +69,7 @@ def encoder_around(
     encoders: tuple[TextEncoder, TextEncoder],
     normal: KernelNormalizer,
     form: NormalForm | None,
-    tokens: tuple[Sequence[SoughtToken], Sequence[SoughtToken]],
+    tokens: Sequence[Sequence[tuple[str, int, int]]],
     words: Sequence[tuple[int, int]],
     template: tuple[Sequence[int], Sequence[int]],
 ) -> TextEncoder | None:
@@ -106,18 +79,18 @@ def encoder_around(
         encoders: of a stretch of normalized text that begins its text, and of the others.
         normal: the normalizer.
         form: its normal form. What the kernel does not write in it, Python normalizes.
-        tokens: those that are looked for in the text as it is, and in the normalized one.
-        words: the characters of words, as ranges, for ``single_word``.
+        tokens: text, id and flags (``native/src/added.rs``) of each that is looked for in the text
+            as it is, and in the normalized one.
+        words: the characters of words, as ranges; none where no token is a single word.
         template: the ids before those of a text, and after them.
     """
     loaded = encoders[0].library
     phases: list[KernelObject | None] = []
     for sought in tokens:
-        texts = [token.text.encode("utf-8") for token in sought]
+        texts = [text.encode("utf-8") for text, _, _ in sought]
         ends = array("Q", accumulate(map(len, texts)))
-        listed = array("I", chain.from_iterable((token.id, token.flags()) for token in sought))
-        alone = any(token.single_word for token in sought)
-        ranges = array("I", chain.from_iterable(words if alone else ()))
+        listed = array("I", chain.from_iterable((number, flags) for _, number, flags in sought))
+        ranges = array("I", chain.from_iterable(words))
         data = b"".join(texts)
         held = None
         if sought:

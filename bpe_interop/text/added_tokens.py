@@ -36,17 +36,26 @@ class Segment(NamedTuple):
     id: int | None
 
 
-class Listed(NamedTuple):
-    """A text that is looked for, and the token that it stands for.
+FLAGS = (
+    *("sought", "special", "doubtful", "lstrip", "rstrip"),
+    *("single_word", "ascii_space", "longest_first"),
+)
+"""What is said of an added token, the lowest bit first (``native/src/added.rs``).
 
-    ``sought``: it is no special token's, or an allowed one's. ``doubtful``: several tokens have it.
-    """
+``sought``: it is not special, or it is allowed. ``doubtful``: another token has the same text by
+now, so where it is found the kernel leaves the text to Python. The rest is ``AddedToken``'s.
+"""
+
+
+SINGLE_WORD = 1 << FLAGS.index("single_word")
+
+
+class SoughtToken(NamedTuple):
+    """An added token as it is looked for: its flags are :data:`FLAGS`."""
 
     text: str
-    token: AddedToken
-    sought: bool
-    special: bool
-    doubtful: bool
+    id: int
+    flags: int
 
 
 class AddedMatcher:
@@ -63,8 +72,8 @@ class AddedMatcher:
         """Whether no token can be found: nothing is there, or only special ones not allowed."""
         return self._raw.is_idle(allowed) and self._normalized.is_idle(allowed)
 
-    def listed(self, allowed: Allowed) -> tuple[list[Listed], list[Listed]]:
-        """The tokens of both passes, none where a pass can find no token."""
+    def listed(self, allowed: Allowed) -> tuple[list[SoughtToken], list[SoughtToken]]:
+        """The tokens of both passes for the kernel, none where a pass can find no token."""
         raw, normalized = (
             [] if phase.is_idle(allowed) else phase.listed(allowed)
             for phase in (self._raw, self._normalized)
@@ -126,21 +135,22 @@ class _Phase:
         """Whether no token can be found in any text."""
         return not self._tokens or (self._only_special and not allowed)
 
-    def listed(self, allowed: Allowed) -> list[Listed]:
+    def listed(self, allowed: Allowed) -> list[SoughtToken]:
         """What is looked for, in the order in which tokens were given."""
-        if self._longest_first:
-            return [
-                Listed(t.text, t, not t.special or _is_allowed(t, allowed), t.special, False)
-                for t in self._tokens.values()
-                if t.longest_first
-            ]
-        return [
-            Listed(
-                *(text, token, self._is_sought(text, allowed)),
-                *(self._is_special(text), text in self._doubtful),
-            )
-            for text, token in self._tokens.items()
-        ]
+        sought = []
+        for text, token in self._tokens.items():
+            own = [getattr(token, flag) for flag in FLAGS[3:]]
+            if not self._longest_first:
+                of_text = self._is_sought(text, allowed), self._is_special(text)
+                flags = [*of_text, text in self._doubtful, *own]
+            elif token.longest_first:
+                text, is_sought = token.text, not token.special or _is_allowed(token, allowed)
+                flags = [is_sought, token.special, False, *own]
+            else:
+                continue
+            bits = sum(flag << place for place, flag in enumerate(flags))
+            sought.append(SoughtToken(text, token.id, bits))
+        return sought
 
     def find(self, text: str, allowed: Allowed) -> list[Segment]:
         """The segments of a text in order: the tokens that are found, and what lies between."""

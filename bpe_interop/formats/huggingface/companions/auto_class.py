@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from ....model import AddedToken, Alphabet, SequenceTemplate, TemplatePart, TemplateToken
 from ....quoting import show
@@ -41,7 +42,7 @@ from ..normalizers import read_normalizer
 from ..post_processors import read_post_processor
 from ..pretokenizers import read_pretokenizer
 from ..vocab import BYTE_TOKENS
-from .files import Companions, StatedRole, extra_tokens, in_order, padding_role, read_roles
+from .files import Companions, StatedRole, extra_tokens, padding_role, read_roles, with_assumed
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,24 +358,17 @@ def _before(
 
 def served_roles(files_beside: Companions, root: Node, choice: Choice) -> list[StatedRole]:
     """The roles as transformers gives them, in the order in which it adds their tokens."""
-    stated, refused = read_roles(files_beside, [])
-    assumed = choice.built.roles if choice.built else padding_role(root)
-    by = choice.name if choice.built else root.file
-    for role, text in assumed.items():
-        if role not in stated and role not in refused:
-            stated[role] = StatedRole(role, text, by)
-    return in_order(stated.values())
+    stated, none = read_roles(files_beside, [])
+    if choice.built is not None:
+        return with_assumed(stated, none, choice.built.roles, choice.name)
+    return with_assumed(stated, none, padding_role(root), root.file)
 
 
 _SIDES = ("lstrip", "rstrip", "single_word")
 
 
-@dataclass(frozen=True, slots=True)
-class AskedToken:
-    """A token to add, the id that its file states, and the file."""
-
-    token: AddedToken
-    by: str
+AskedToken: TypeAlias = tuple[AddedToken, str]
+"""A token to add, with the id that its file states, and the file."""
 
 
 def added_as_served(
@@ -395,24 +389,23 @@ def added_as_served(
     # of added_tokens.json and of tokenizer.json. Then the roles' tokens, then further special
     # tokens.
     wanted = [
-        replace(wish, token=replace(wish.token, special=wish.token.special or by_role))
-        for wish in wishes
-        for by_role in (wish.token.text in named,)
+        (replace(token, special=token.special or token.text in named), file)
+        for token, file in wishes
     ]
-    there = {*tokens, *(wish.token.text for wish in wanted)}
+    there = {*tokens, *(token.text for token, _ in wanted)}
     # A token may be assumed by a class for one role, and named by a file for another.
     files = {s.text: s.by for s in reversed(roles) if is_file(s.by)}
     for text, by_whom in [*((s.text, s.by) for s in roles), *((text, CONFIG) for text in extra)]:
         if text not in there:
             there.add(text)
             file = CONFIG if text in extra else by_whom
-            wanted.append(AskedToken(AddedToken(text, 0), files.get(text, file)))
+            wanted.append((AddedToken(text, 0), files.get(text, file)))
     # A token that is there takes the new one's flags and keeps its id; the ids that the files state
     # are never used.
-    _add(tokens, words, [wish.token for wish in wanted if wish.token.text])
+    _add(tokens, words, [token for token, _ in wanted if token.text])
     by: dict[str, str] = {}
-    for wish in wanted:
-        by.setdefault(wish.token.text, wish.by)
+    for token, file in wanted:
+        by.setdefault(token.text, file)
     return tuple(sorted(tokens.values(), key=lambda token: token.id)), by
 
 
@@ -446,8 +439,8 @@ def read_wishes(files_beside: Companions, root: Node, special: Container[str]) -
     if DECODER in files_beside.config:
         entries = decoder.be(dict) if decoder.given else {}
         return sorted(
-            (AskedToken(_token(decoder[key], _number(decoder, key)), CONFIG) for key in entries),
-            key=lambda wish: wish.token.id,
+            ((_token(decoder[key], _number(decoder, key)), CONFIG) for key in entries),
+            key=lambda wish: wish[0].id,
         )
     wishes: dict[int, AskedToken] = {}
     for text in files_beside.added.be(dict):
@@ -455,11 +448,11 @@ def read_wishes(files_beside: Companions, root: Node, special: Container[str]) -
         # added_tokens.json has no flags; what a file names as a special token has them.
         flag = text in special
         token = AddedToken(text, number, special=flag, normalized=not flag)
-        wishes[number] = AskedToken(token, ADDED)
+        wishes[number] = token, ADDED
     listed = root.get("added_tokens")
     for entry in listed.items() if listed.given else ():
         token = _token(entry, entry["id"].id())
-        wishes[token.id] = AskedToken(token, root.file)
+        wishes[token.id] = token, root.file
     return [wishes[number] for number in sorted(wishes)]
 
 

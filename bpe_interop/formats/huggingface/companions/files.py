@@ -149,8 +149,18 @@ def read_roles(
     return stated, frozenset(role for role, text in merged.items() if not text)
 
 
-def in_order(roles: Iterable[StatedRole]) -> list[StatedRole]:
-    """The roles in the order in which transformers adds their tokens."""
+def with_assumed(
+    stated: Mapping[str, StatedRole],
+    none: Iterable[str],
+    assumed: Mapping[str, str],
+    by: str,
+) -> list[StatedRole]:
+    """Roles in the order in which transformers adds their tokens: stated ones, and assumed ones.
+
+    ``none``: those that a file says to be none. ``by``: who assumes the others.
+    """
+    others = {role: StatedRole(role, text, by) for role, text in assumed.items()}
+    roles = [*stated.values(), *(o for role, o in others.items() if role not in {*stated, *none})]
     order = {role: place for place, role in enumerate(ROLES)}
     return sorted(roles, key=lambda each: order.get(each.role, len(order)))
 

@@ -33,6 +33,7 @@ from ....text.bytechars import to_chars
 from ....tokenizer_config import CONFIG, OPEN, ROLES
 from ....transformers_classes import CLASSES, LOWEST, MEASURED, SAVE_ANEW, TRANSFORMERS
 from .auto_class import (
+    Choice,
     added_as_served,
     choose,
     components,
@@ -42,7 +43,6 @@ from .files import (
     Companions,
     StatedRole,
     extra_tokens,
-    in_order,
     loader_settings,
     read_chat_templates,
     read_companions,
@@ -50,6 +50,7 @@ from .files import (
     read_roles,
     settings_of_classes,
     tell_model_config,
+    with_assumed,
 )
 
 _PAIR_CLASSES = ("GPT2Tokenizer", "Qwen2Tokenizer")
@@ -68,12 +69,13 @@ def filled(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         model = replace(model, origin=replace(model.origin, settings=loader_settings(beside)))
     notes, assumed = list[str](), tuple[str, ...]()
     chat_template, _ = read_chat_templates(files, beside.config, notes)
-    model = _with_class(model, beside, notes)
+    choice = choose(beside, byte_level=False)
+    model = _with_class(model, beside.config, choice, notes)
     own = len(model.added or ())
-    model, lost = _with_tokens(model, beside, notes)
+    model, lost = _with_tokens(model, beside, choice, notes)
     prefixed = any(map(_puts_a_space, model.normalizer or ()))
     stated = beside.config.get("add_prefix_space").value
-    obeyed = choose(beside, byte_level=False).name == "LlamaTokenizer" and isinstance(stated, bool)
+    obeyed = choice.name == "LlamaTokenizer" and isinstance(stated, bool)
     # The file's own flag counts, as in sentencepiece.
     if model.origin.format == "sentencepiece" and obeyed and stated is not prefixed:
         assumed = (
@@ -117,12 +119,10 @@ def _main(model: BPEModel) -> str:
     return next(iter(model.origin.files), model.origin.format)
 
 
-def _with_class(model: BPEModel, beside: Companions, notes: list[str]) -> BPEModel:
+def _with_class(model: BPEModel, config: Node, choice: Choice, notes: list[str]) -> BPEModel:
     """What a class of transformers, which a file names, does with a pair of GPT-2."""
     if model.origin.format != "gpt2" or model.pretokenizer is not None:
         return model
-    choice = choose(beside, byte_level=False)
-    config = beside.config
     plain = not any(config.get(key).value for key in ("add_bos_token", "add_eos_token"))
     spaced = bool(config.get("add_prefix_space").value)
     # Only what such a class does without further settings was measured.
@@ -143,11 +143,12 @@ def _with_class(model: BPEModel, beside: Companions, notes: list[str]) -> BPEMod
 
 
 def _with_tokens(
-    model: BPEModel, beside: Companions, notes: list[str]
+    model: BPEModel, beside: Companions, choice: Choice, notes: list[str]
 ) -> tuple[BPEModel, tuple[str, ...]]:
     """The model with added tokens and roles, and sentences on those that it cannot have."""
     stated, none = read_roles(beside, notes)
-    roles = in_order(_assumed(model, beside, stated, none).values())
+    built = choice.built if model.origin.format == "gpt2" else None
+    roles = with_assumed(stated, none, built.roles if built else {}, choice.name)
     extra = extra_tokens(beside)
     named = {*extra, *(each.text for each in roles if each.role in ROLES)}
     wishes = read_wishes(beside, Node({}, _main(model)), named)
@@ -156,7 +157,7 @@ def _with_tokens(
     listed = {token.text: replace(token, roles=()) for token in model.added or ()}
     words = _words(model)
     served, by = added_as_served(listed.values(), words, wishes, roles, extra)
-    asked = {wish.token.text: wish.token.id for wish in wishes}
+    asked = {token.text: token.id for token, _ in wishes}
     open_ended = model.origin.format in OPEN and not _says_all(model)
     holders = {number: text for text, number in words.items()}
     holders.update({token.id: token.text for token in listed.values()})
@@ -223,19 +224,6 @@ def _with_roles(
         replace(token, roles=tuple(sorted(role for role, text in now.items() if text == name)))
         for name, token in sorted(added.items(), key=lambda item: item[1].id)
     )
-
-
-def _assumed(
-    model: BPEModel, beside: Companions, stated: Mapping[str, StatedRole], none: frozenset[str]
-) -> dict[str, StatedRole]:
-    """The roles that files state, and those that the class of a pair assumes."""
-    choice = choose(beside, byte_level=False)
-    roles = dict(stated)
-    if model.origin.format == "gpt2" and choice.built is not None:
-        for role, text in choice.built.roles.items():
-            if role not in none:
-                roles.setdefault(role, StatedRole(role, text, choice.name))
-    return roles
 
 
 def _says_all(model: BPEModel) -> bool:
