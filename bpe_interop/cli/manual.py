@@ -12,6 +12,7 @@ import click
 
 from ..errors import BpeInteropError, SourceError
 from ..quoting import show
+from .terminal import QUIET
 
 YES, NO, UNKNOWN = 0, 1, 2
 
@@ -47,6 +48,15 @@ class DocumentedCommand(click.Command):
         self, *args: Any, examples: Mapping[str, str], codes: Mapping[int, str], **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
+        self.params.append(
+            click.Option(
+                ["-q", "--quiet"],
+                is_flag=True,
+                expose_value=False,
+                callback=_hush,
+                help="Say nothing but errors; what is asked for as data (ids, JSON) is printed.",
+            )
+        )
         self.examples, self.codes = dict(examples), dict(codes)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -87,6 +97,11 @@ class DocumentedCommand(click.Command):
             formatter.write_dl([(str(code), means) for code, means in self.codes.items()])
 
 
+def _hush(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        ctx.meta[QUIET] = True
+
+
 def command(
     name: str,
     *,
@@ -113,6 +128,10 @@ def check_order(command: str, given: Mapping[str, Any]) -> None:
     first = given.get("source")
     if not isinstance(first, str) or ":" in first or os.path.exists(first):
         return
+    from ..io.reader import near_path  # only a mistake needs it
+
+    if near_path(Path(first)) is not None:
+        return  # a typing error in its name, which the reader answers
     ids, others = given.get("ids", ()), (given.get("text"), given.get("target"))
     behind = [str(each) for each in (*ids, *others) if each is not None]
     source = next(filter(_is_source, behind), None)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..ticks import PhaseTick, Unit
-from .terminal import tell
+from .terminal import is_quiet, tell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,6 +95,9 @@ def progress(usual: str) -> Iterator[Seen]:
 @contextlib.contextmanager
 def shown_progress(usual: str) -> Iterator[Seen]:
     """The same, and native code may print."""
+    if is_quiet():
+        yield Seen(usual)
+        return
     if may_show_bars():
         from rich.console import Console  # it takes long to import
 

@@ -11,7 +11,7 @@ import click
 
 from ..errors import SourceError, not_utf8
 from ..text.visible import LABEL, LabelledLine
-from .terminal import say, say_line, shown, wrapped
+from .terminal import is_quiet, say, say_line, shown, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,7 +80,9 @@ def console_on_stdout(*, width: int | None = None, soft_wrap: bool = False) -> C
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return _Console(file=sys.stdout, highlight=False, width=width, soft_wrap=soft_wrap)
+    return _Console(
+        file=sys.stdout, highlight=False, width=width, soft_wrap=soft_wrap, quiet=is_quiet()
+    )
 
 
 def as_json(value: Any) -> None:

@@ -20,23 +20,37 @@ from ..quoting import escaped
 
 _QUOTED = re.compile(r"""(?<!\w)b?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')(?!\w)""")
 """A quoted text; what stands in a word is an apostrophe."""
+QUIET = f"{__name__}.quiet"
+"""The key by which a context of click says so."""
 _HELD = "\ue000"
 """Stands for a space at which no line is broken; what is shown has no character of private use."""
 
 
+def is_quiet() -> bool:
+    """Whether the command that runs was given ``--quiet``. Errors are told when it has ended."""
+    context = click.get_current_context(silent=True)
+    return context is not None and QUIET in context.meta
+
+
 def say(text: str) -> None:
     """Prints text for people to stdout; line feeds stay, other control characters are escaped."""
+    if is_quiet():
+        return
     click.echo("\n".join(wrapped(shown(text), sys.stdout)))
 
 
 def say_line(text: str, *, bold: bool = False) -> None:
     """Prints a line that is laid out already; its length is left as it is."""
+    if is_quiet():
+        return
     plain = shown(text)
     click.echo(click.style(plain, bold=True) if bold else plain)
 
 
 def tell(text: str) -> None:
     """Prints a message to stderr in the same way, cut in its middle where it is too long."""
+    if is_quiet():
+        return
     click.echo("\n".join(wrapped(cut(shown(text)), sys.stderr)), err=True)
 
 

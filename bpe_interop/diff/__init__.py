@@ -11,7 +11,18 @@ from ..errors import PatternError
 from ..merging.canonical import canonical, not_merged, whole_lookups
 from ..model import FIELDS, BPEModel, TemplatePart, TemplateText, checked_model
 from ..quoting import show
-from ..steps import JoinBytes, Pattern, PreTokenizerStep, Split, UnicodeForm
+from ..steps import (
+    ByteChars,
+    ByteTokens,
+    Fuse,
+    JoinBytes,
+    Pattern,
+    PreTokenizerStep,
+    Replace,
+    Split,
+    StripToken,
+    UnicodeForm,
+)
 from ..text.patterns import parse
 from ..theory.acting_steps import acting_splits
 from ..theory.automata import first_difference, uncovered
@@ -163,7 +174,10 @@ def _both(a: tuple[object, ...], b: tuple[object, ...]) -> str:
     """Two lists of steps in words; empty where they are equal."""
     if a == b:
         return ""
-    return " and ".join(" then ".join(map(describe_step, steps)) or "none" for steps in (a, b))
+    one, two = (" then ".join(map(describe_step, steps)) or "none" for steps in (a, b))
+    if one == two:  # the same patterns, which two libraries read otherwise
+        one, two = (" then ".join(describe_step(s, reader=True) for s in steps) for steps in (a, b))
+    return f"{one} and {two}"
 
 
 _STEPS = ("normalizer", "pretokenizer", "decoder")
@@ -182,22 +196,48 @@ def _step_differences(a: tuple[object, ...], b: tuple[object, ...]) -> str:
         return f"only in the {which}: {'; '.join(listed)}"
     if [step["step"] for step in old] != [step["step"] for step in new]:
         return ""
-    pairs = enumerate(zip(old, new, strict=True), ahead + 1)
-    return "; ".join(
-        f"step {n}, {_place(each)}" for n, pair in pairs for each in setting_differences(*pair)
-    )
+    settings: list[str] = []
+    for n, pair in enumerate(zip(old, new, strict=True), ahead + 1):
+        found = [*setting_differences(*pair)]
+        # Which library's dialect it is says something only where nothing else differs.
+        found = [each for each in found if each.name != "dialect"] or found
+        step = f"step {n}: " if len(left) > 1 or len(right) > 1 else ""
+        settings += [step + _place(each) for each in found]
+    return "; ".join(settings)
+
+
+_READERS: dict[str, str] = {"fancy-regex": "tiktoken", "oniguruma": "tokenizers", "python": "regex"}
+"""The libraries whose dialects of patterns there are."""
 
 
 def _place(place: SettingDifference) -> str:
     name = f"{place.name} at character {place.at:,}:" if place.at else place.name
+    if place.name == "dialect":
+        one, two = (_READERS.get(each, "text") for each in (place.first, place.second))
+        return f"read as {one} and as {two} read it"
     one, two = (quoted(each) if each else "nothing" for each in (place.first, place.second))
     return f"{name} {one} and {two}"
 
 
-def describe_step(step: object) -> str:
-    """A normalizer, pre-tokenizer or decoder step for people: what it is, and its settings."""
+def describe_step(step: object, *, reader: bool = False) -> str:
+    """A normalizer, pre-tokenizer or decoder step for people: what it is, and its settings.
+
+    ``reader``: with the library that reads a pattern so.
+    """
     if isinstance(step, JoinBytes):
         return "the tokens' bytes joined, as UTF-8"
+    if isinstance(step, ByteTokens):
+        return "byte tokens (<0x0A>) become what they are in UTF-8"
+    if isinstance(step, Fuse):
+        return "all tokens joined"
+    if isinstance(step, ByteChars):
+        return "bytes written as GPT-2's letters"
+    if isinstance(step, StripToken):
+        ends = [("start", step.start), ("end", step.stop)]
+        counts = [f"{most:,} at the {end}" for end, most in ends if most]
+        return f"Strip {show(step.content)}, up to {' and '.join(counts) or 'none'}"
+    if isinstance(step, Replace) and isinstance(step.pattern, str):
+        return f"Replace {show(step.pattern)} with {show(step.content)}"
     words = ["Unicode" if isinstance(step, UnicodeForm) else type(step).__name__]
     keeping = isinstance(step, Split) and step.behavior == "removed" and step.invert
     for name in getattr(step, "__slots__", ()):
@@ -205,7 +245,8 @@ def describe_step(step: object) -> str:
         if keeping and name in ("behavior", "invert"):
             words += ["keeping what matches"] if name == "behavior" else []
         elif isinstance(value, Pattern):
-            words.append(f"{value.source} ({value.dialect})")
+            words.append(f"`{value.source}`")
+            words += [f"(as {_READERS[value.dialect]} reads it)"] if reader else []
         elif isinstance(value, bool):
             words += [name] if value else []
         elif isinstance(value, bytes):

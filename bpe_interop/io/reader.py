@@ -206,13 +206,26 @@ def _absent(path: Path) -> SourceError:
     is_registered = str(path) in ENCODINGS or str(path) in MODEL_TO_ENCODING
     name = f"tiktoken:{path}" if is_registered else f"hf:{path}"
     known = is_registered or _may_be_on_the_hub(path)
-    guess = f"; did you mean {name}?" if known else ""
+    near = near_path(path)
+    guess = f"; did you mean {name if known else near}?" if known or near else ""
     return SourceError(
         "there is no such file or directory",
         where=str(path),
         fix="check the path; names that are no paths are tiktoken:NAME and hf:org/name[@revision]"
         + guess,
     )
+
+
+def near_path(path: Path) -> Path | None:
+    """What is in the same folder under nearly the same name."""
+    import difflib  # only a mistake needs it
+
+    try:
+        there = os.listdir(path.parent)
+    except (OSError, ValueError):
+        return None
+    near = difflib.get_close_matches(path.name, there, n=1, cutoff=0.75)
+    return path.with_name(near[0]) if near else None
 
 
 def _may_be_on_the_hub(path: Path) -> bool:

@@ -223,8 +223,8 @@ def _supply(model: BPEModel, presets: list[Preset], because: str) -> BPEModel:
         supplied.append("the added tokens")
     elif listed:
         notes.append(
-            f"the files serve {_names(presets)}, whose special tokens differ: they stay "
-            "unknown until one of them is named"
+            "tokenizers with these files have different special tokens: they stay unknown until "
+            "one is named"
         )
     if normalizer is None and all(p.normalizer == first.normalizer for p in presets):
         normalizer = first.normalizer

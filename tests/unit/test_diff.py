@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bpe_interop.diff import describe_step, diff
+from bpe_interop.diff import describe_step, diff, difference
 from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import (
     AddedToken,
@@ -35,6 +35,7 @@ from bpe_interop.steps import (
     Replace,
     SentencePieceText,
     Split,
+    StripToken,
     UnicodeForm,
 )
 from bpe_interop.text.split import split as split_text
@@ -198,7 +199,27 @@ def test_steps_for_people() -> None:
     assert describe_step(UnicodeForm("NFC")) == "Unicode NFC"
     assert describe_step(Split("\n", "isolated")) == r'Split "\n" isolated'
     step = Split(Pattern("a+", "oniguruma"), "removed", True)
-    assert describe_step(step) == "Split a+ (oniguruma) keeping what matches"
+    assert describe_step(step) == "Split `a+` keeping what matches"
+    assert describe_step(StripToken(" ", 1, 0)) == 'Strip " ", up to 1 at the start'
+    assert (
+        describe_step(StripToken("x", 1, 2)) == 'Strip "x", up to 1 at the start and 2 at the end'
+    )
+    assert describe_step(Replace(" ", "_")) == 'Replace " " with "_"'
+    assert describe_step(Replace(Pattern("a+", "oniguruma"), "_")) == 'Replace `a+` "_"'
+
+
+_ALONE: tuple[Behavior, bool] = ("isolated", False)
+
+
+def test_whose_dialect_a_pattern_is_in_is_said_where_nothing_else_differs() -> None:
+    # "$" is before each line feed to tokenizers, and only at the end to tiktoken.
+    one, other = split(r"a$", "oniguruma", *_ALONE), split(r"a$", "fancy-regex", *_ALONE)
+    found = difference(one, other, "pretokenizer")
+    assert found is not None
+    reads = " and ".join(
+        rf"Split `a$` (as {library} reads it) isolated" for library in ("tokenizers", "tiktoken")
+    )
+    assert found.how.startswith(reads)
 
 
 def characters(**changes: Any) -> BPEModel:
@@ -583,7 +604,7 @@ def test_of_long_patterns_only_the_parts_that_differ_are_said() -> None:
     b = replace(PLAIN, pretokenizer=(ByteChars(), _branched(r"\p{N}")))
     [found] = diff(a, b)
     place = _BRANCHES.index("@") + 1
-    said = rf"step 2, pattern at character {place}: `\p{{N}}{{1,3}}` and `\p{{N}}`"
+    said = rf"step 2: pattern at character {place}: `\p{{N}}{{1,3}}` and `\p{{N}}`"
     assert found.how == said
     for digits in (r"\p{N}{1,3}", r"\p{N}"):
         assert _BRANCHES.replace("@", digits) in found.whole
@@ -614,7 +635,7 @@ def test_short_patterns_and_other_kinds_of_steps_are_said_whole() -> None:
         for each in ("a+", "b+")
     ]
     [found] = diff(short[0], short[1])
-    assert found.how.startswith("Split a+ (oniguruma) isolated and Split b+ (oniguruma) isolated")
+    assert found.how.startswith("Split `a+` isolated and Split `b+` isolated; ")
     assert not found.whole
     other = replace(PLAIN, pretokenizer=(Metaspace("_", "always"),))
     [found] = diff(replace(PLAIN, pretokenizer=(_branched("x"),)), other)
