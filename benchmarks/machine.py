@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import subprocess
@@ -53,7 +54,18 @@ def machine() -> dict[str, str]:
         "OS": f"{platform.system()} {platform.release()}",
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
         "kernel": _kernel(),
+        "installed": _installed(),
     }
+
+
+def _installed() -> str:
+    """How this library was installed: what users have is a wheel."""
+    try:
+        origin = metadata.distribution("bpe-interop").read_text("direct_url.json") or "{}"
+    except metadata.PackageNotFoundError:
+        return "from the sources"
+    editable = json.loads(origin).get("dir_info", {}).get("editable", False)
+    return "from the sources, editable" if editable else "from a wheel"
 
 
 def _kernel() -> str:

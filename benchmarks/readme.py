@@ -77,8 +77,9 @@ def chart(page: str) -> str:
     Args:
         page: ``docs/performance.md``.
     """
-    of_machine = dict(re.findall(r"^\| (CPU|cores|Python) \| (.*) \|$", page, re.MULTILINE))
+    of_machine = dict(re.findall(r"^\| (CPU|cores|Python|installed) \| (.*) \|$", page, re.MULTILINE))
     where = f"{of_machine['CPU']}, {of_machine['cores']} cores, {of_machine['Python']}"
+    installed = of_machine.get("installed", "from the sources, editable")
     [(commit, date)] = re.findall(r"^Commit (\S+), (\S+);", page, re.MULTILINE)
     rows, wide, left, high = shown(page), 860, 290, 40
     lines = [
@@ -103,7 +104,7 @@ def chart(page: str) -> str:
                 f'<text x="{left + bar + 8}" y="{y + 11}" fill="{colour}">'
                 f"{html.escape(f'{time} {name}')}</text>"
             )
-    said = html.escape(f"Shorter is better. {date}, commit {commit}: {where}.")
+    said = html.escape(f"Shorter is better. {date}, commit {commit}, {installed}: {where}.")
     lines.append(f'<text x="16" y="{len(rows) * high + 26}" fill="#9fb3c8">{said}</text>')
     return "\n".join([*lines, "</svg>\n"])
 
