@@ -314,6 +314,24 @@ _DECODE = Work(
 )
 
 
+_DECODE_SHORT = Work(
+    name="decode-short",
+    group="decode",
+    title="`Tokenizer.decode`, texts of 64 characters, cl100k",
+    sides=_TWO,
+    rounds=5,
+    inside="encoding.decoding",
+    settings={**_given("cl100k_base", "english"), "share": "0.1", "size": "64"},
+    corpus="english",
+    share=0.1,
+    environ=SINGLE,
+    compared="texts",
+    limits=(Limit("at most 1x", 1.0, peer="tiktoken"),),
+    note="One call for each text.",
+    why="A call goes through ctypes, which costs more than the work.",
+)
+
+
 def _letters(name: str, by: str, count: int) -> Side:
     return Side(
         name,
@@ -364,5 +382,6 @@ WORKS = (
     _THREADS,
     _NUMPY,
     _DECODE,
+    _DECODE_SHORT,
     _LETTERS,
 )

@@ -30,6 +30,39 @@ IMPORT = Work(
     note="`python -c 'import X'`, the whole process.",
 )
 
+IMPORT_TIKTOKEN = Work(
+    name="import-tiktoken",
+    group="start",
+    title="`import bpe_interop.tiktoken`",
+    sides=(
+        Side(OURS, code="import bpe_interop.tiktoken"),
+        Side("tiktoken", code="import tiktoken", packages=("tiktoken",)),
+    ),
+    limits=(Limit("at most 1x", 1.0, measure="process", peer="tiktoken"),),
+    measure="process",
+    rounds=15,
+    quick=2,
+    note="`python -c 'import X'`, the whole process.",
+    why="Half of it is Python's own start; then come modules of Python's library.",
+)
+
+
+def _screen(option: str) -> Work:
+    code = f"import sys; sys.argv[1:] = ['{option}']; from bpe_interop.__main__ import main; main()"
+    return Work(
+        name=f"screen{option}",
+        group="start",
+        title=f"`bpe-interop {option}`",
+        sides=(Side(OURS, code=code),),
+        limits=(Limit("at most 0.1 s", 0.1, form="absolute", measure="process"),),
+        measure="process",
+        rounds=15,
+        quick=2,
+        note="The whole process.",
+        why="Python starts and imports what reads a command line; then the words are drawn.",
+    )
+
+
 _O200K = "{data}/o200k_base/o200k_base.tiktoken"
 
 LOAD_O200K = Work(
@@ -142,6 +175,9 @@ _JSON = (
 
 WORKS = (
     IMPORT,
+    IMPORT_TIKTOKEN,
+    _screen("--version"),
+    _screen("--help"),
     LOAD_O200K,
     _tokenizer_json(
         "qwen3",

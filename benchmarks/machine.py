@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 import subprocess
 from importlib import metadata
 from pathlib import Path
 
+import bpe_interop
 from bpe_interop.kernel import running
 
 from .made import ROOT
@@ -60,12 +60,8 @@ def machine() -> dict[str, str]:
 
 def _installed() -> str:
     """How this library was installed: what users have is a wheel."""
-    try:
-        origin = metadata.distribution("bpe-interop").read_text("direct_url.json") or "{}"
-    except metadata.PackageNotFoundError:
-        return "from the sources"
-    editable = json.loads(origin).get("dir_info", {}).get("editable", False)
-    return "from the sources, editable" if editable else "from a wheel"
+    here = Path(bpe_interop.__file__).is_relative_to(ROOT)
+    return "from the sources" if here else "from a wheel"
 
 
 def _kernel() -> str:

@@ -77,9 +77,11 @@ def chart(page: str) -> str:
     Args:
         page: ``docs/performance.md``.
     """
-    of_machine = dict(re.findall(r"^\| (CPU|cores|Python|installed) \| (.*) \|$", page, re.MULTILINE))
+    of_machine = dict(
+        re.findall(r"^\| (CPU|cores|Python|installed) \| (.*) \|$", page, re.MULTILINE)
+    )
     where = f"{of_machine['CPU']}, {of_machine['cores']} cores, {of_machine['Python']}"
-    installed = of_machine.get("installed", "from the sources, editable")
+    installed = of_machine.get("installed", "from the sources")
     [(commit, date)] = re.findall(r"^Commit (\S+), (\S+);", page, re.MULTILINE)
     rows, wide, left, high = shown(page), 860, 290, 40
     lines = [

@@ -7,6 +7,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
 
+from benchmarks.corpora import DOCUMENT
+
 from .texts import (
     Encode,
     array_encoders,
@@ -199,9 +201,11 @@ def to_numpy(sides: str, corpus: str, source: str, preset: str, share: str = "1"
     return runs, lambda: differing(encode, "tiktoken", texts)
 
 
-def decoding(sides: str, corpus: str, source: str, preset: str, share: str = "1") -> Inside:
+def decoding(
+    sides: str, corpus: str, source: str, preset: str, share: str = "1", size: str = str(DOCUMENT)
+) -> Inside:
     """``decode``, on what the texts are encoded to."""
-    texts, model = read(corpus, share), tokenizer(source, preset)
+    texts, model = read(corpus, share, size), tokenizer(source, preset)
     encoding = import_module("tiktoken").get_encoding(preset)
     ids = [encoding.encode_ordinary(text) for text in texts]
     known: dict[str, Callable[[list[int]], str]] = {
