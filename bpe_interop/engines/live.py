@@ -201,7 +201,7 @@ def to_tokenizers(model: BPEModel, drop: str | Iterable[str] = ()) -> Tokenizer:
         EngineMissingError, EngineError, UnstatedError: as :func:`engines.from_files`.
     """
     tokenizers = library("tokenizers")
-    files = _huggingface(model, drop)
+    files = _admitted("huggingface", model, drop)
     with guarded("tokenizers", "on the model"):
         tokenizer: Tokenizer = tokenizers.Tokenizer.from_str(
             files["tokenizer.json"].decode("utf-8")
@@ -235,7 +235,7 @@ def to_transformers(model: BPEModel, drop: str | Iterable[str] = ()) -> Transfor
         EngineMissingError, EngineError, UnstatedError: as :func:`engines.from_files`.
     """
     transformers = library("transformers")
-    files = _huggingface(model, drop)
+    files = _admitted("huggingface", model, drop)
     with guarded("transformers", "on the model"), folder_of(files) as folder:
         fast = transformers.PreTrainedTokenizerFast
         tokenizer: TransformersTokenizer = fast.from_pretrained(folder, local_files_only=True)
@@ -248,10 +248,3 @@ def _admitted(format: str, model: BPEModel, drop: str | Iterable[str]) -> Files:
     trip = RoundTrip(model, by_name(format))
     admit(trip, drop)
     return trip.files
-
-
-def _huggingface(model: BPEModel, drop: str | Iterable[str]) -> Files:
-    files = _admitted("huggingface", model, drop)
-    if "tokenizer.json" not in files:
-        raise EngineError("no tokenizer.json was written")
-    return files

@@ -50,10 +50,9 @@ def decoding_stage(pair: TwoModels) -> Stage:
     # What ids become whatever the steps do (Verbatim) is in their meanings.
     (_, steps_a), (_, steps_b) = verbatim_of(a), verbatim_of(b)
     equal = tuple(steps_a) == tuple(steps_b)
-    if not equal and _differ_in_unknown(steps_a, steps_b):
-        return _other_unknown(pair, left.meanings(a), right.meanings(b))
+    but_unknown = not equal and _differ_in_unknown(steps_a, steps_b)
     joined = _joins_bytes(steps_a) and _joins_bytes(steps_b)
-    if not equal and not joined:
+    if not equal and not joined and not but_unknown:
         return _other_steps(pair, steps_a, steps_b)
     if joined and pair.a.alphabet == pair.b.alphabet == "byte":
         # Of two large vocabularies, only these ids need be looked at.
@@ -62,12 +61,23 @@ def decoding_stage(pair: TwoModels) -> Stage:
     else:
         one, two = left.meanings(a), right.meanings(b)
     # Theorem 20: equal steps decode alike where what they see of each id that a text can get is
-    # the same.
-    differing = [n for n in one.keys() | two.keys() if one.get(n) != two.get(n)]
+    # the same; those that write another text for the unknown id, where no text gets it.
+    differing = [
+        number
+        for number in one.keys() | two.keys()
+        if one.get(number) != two.get(number) or (but_unknown and _is_unknown(one.get(number)))
+    ]
     differing = _possible(pair, {*differing, *_by_chance(pair)})
     if differing:
         return _tried(pair, differing, one, two)
-    return Stage(_NAME, "proved", "the same steps, on the same tokens")
+    how = (
+        " but for the unknown token, which no text gives" if but_unknown else ", on the same tokens"
+    )
+    return Stage(_NAME, "proved", f"the same steps{how}")
+
+
+def _is_unknown(meaning: Meaning | None) -> bool:
+    return isinstance(meaning, tuple) and meaning[1] == "unknown"
 
 
 def _perhaps_differing(pair: TwoModels) -> set[int]:
@@ -89,20 +99,6 @@ def _differ_in_unknown(a: Sequence[DecoderStep], b: Sequence[DecoderStep]) -> bo
     if not isinstance(one, JoinPieces) or not isinstance(two, JoinPieces):
         return False
     return replace(one, unknown="") == replace(two, unknown="")
-
-
-def _other_unknown(pair: TwoModels, one: Meanings, two: Meanings) -> Stage:
-    # Theorem 20: they do the same if no text gets the unknown id.
-    differing = []
-    for number in one.keys() | two.keys():
-        meaning = one.get(number)
-        unknown = isinstance(meaning, tuple) and meaning[1] == "unknown"
-        if unknown or meaning != two.get(number):
-            differing.append(number)
-    differing = _possible(pair, {*differing, *_by_chance(pair)})
-    if differing:
-        return _tried(pair, differing, one, two)
-    return Stage(_NAME, "proved", "the same steps but for the unknown token, which no text gives")
 
 
 def _other_steps(pair: TwoModels, a: Sequence[DecoderStep], b: Sequence[DecoderStep]) -> Stage:

@@ -555,3 +555,22 @@ def test_roles_that_are_gained_are_not_called_lost() -> None:
     assert loss.what == (
         '"<unk>", "<s>", "</s>" gain the roles that SentencePiece gives them, and lose none'
     )
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ({"typed": [10**6]}, "typed"),
+        ({"odd": 1}, "odd"),
+        ({"trainer_spec": None}, "trainer_spec"),
+        ({"trainer_spec": {"no_such": 1, "num_threads": 3}}, "trainer_spec.no_such"),
+        ({"trainer_spec": {"model_type": 3}}, "trainer_spec.model_type"),
+    ],
+)
+def test_settings_that_come_back_otherwise_are_named(more: dict[str, Any], named: str) -> None:
+    path = FIXTURES / "tokenizers" / "spm-tiny" / "sentencepiece" / "tokenizer.model"
+    model = FORMAT.load({path.name: path.read_bytes()})
+    own = model.extras["sentencepiece"]
+    assert isinstance(own, dict)
+    [loss] = FORMAT.losses(replace(model, extras={"sentencepiece": {**own, **more}}))
+    assert (loss.field, loss.what) == ("extras", f"settings of the source file: {named}")

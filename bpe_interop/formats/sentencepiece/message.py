@@ -332,43 +332,6 @@ def _apply(message: Message, extras: Mapping[str, Json]) -> None:
                 _set(made, key, "string", value)
 
 
-def idle_settings(model: BPEModel, flags: Flags, pieces: Sequence[Piece]) -> list[str]:
-    """The source's own settings that a ``.model`` says without them, or that pieces rule out."""
-    extras = cast("dict[str, Json]", model.extras.get("sentencepiece") or {})
-    plain = Message()
-    _fill_specs(plain, model, flags, outline_of(pieces))
-    idle = list(extras.keys() - {*_SPECS, "self_test_data", "unscored", "typed"})
-    for name, fields in _SPECS.items():
-        stated, spec = extras.get(name), getattr(plain, name)
-        has_spec = plain.has(name)
-        if name in extras and not stated and has_spec == (stated is not None):
-            idle.append(name)
-        elif stated is None and has_spec and _says_more(spec, _STATED[name]):
-            idle += [name] if name in extras else []
-        elif isinstance(stated, dict):
-            kinds = {field: kind for field, _, kind, _ in fields}
-            idle += [
-                f"{name}.{field}"
-                for field, value in stated.items()
-                if field not in kinds
-                or (value is not None and field in _STATED[name])
-                or value == _json_of(spec, field, kinds[field], name)
-            ]
-    if flags.dummy != "none":
-        idle += ["trainer_spec.treat_whitespace_as_suffix"] if _states_side(extras) else []
-    unscored = [n for n, piece in enumerate(pieces) if str(piece.score) == "0.0"]
-    typed = [n for n, piece in enumerate(pieces) if piece.type == NORMAL]
-    for key, numbers in (("unscored", unscored), ("typed", typed)):
-        if not {*numbers}.issuperset(cast("list[int]", extras.get(key) or [])):
-            idle.append(key)
-    return sorted(idle)
-
-
-def _states_side(extras: Mapping[str, Json]) -> bool:
-    spec = extras.get("trainer_spec")
-    return isinstance(spec, dict) and "treat_whitespace_as_suffix" in spec
-
-
 def _says_more(spec: Message, stated: tuple[str, ...]) -> bool:
     """Whether leaving a spec out would change what the model states."""
     return any(getattr(spec, field) != spec.default(field) for field in stated)

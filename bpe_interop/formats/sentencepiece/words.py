@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ...errors import BpeInteropError
 from ...kernel.tables import as_dict
 from ...merging.canonical import whole_lookups
-from ...model import AddedToken, BPEModel
+from ...model import AddedToken, BPEModel, Json
 from ...quoting import show
 from ...steps import JoinPieces
 from ...theory.rewrite import Obstruction, as_ranks, obstruction, ranks_of
 from ...witnesses import Probe, missing_character
 from ..losses import Decided, Words, flag_witness, merges_words, one_sentence
 from ..round_trip import RoundTrip
-from .message import idle_settings
-from .normalizer import flags_of, nearest
-from .write import found_as_piece, pieces_of
+from .normalizer import flags_of
+from .write import found_as_piece
 
 
 @one_sentence
@@ -57,7 +57,7 @@ def words(trip: RoundTrip, decided: Decided) -> Words | None:
         )
     if field == "decoder" and not decided.refused:
         return _decoder(trip)
-    return _extras(model) if field == "extras" else None
+    return _extras(trip) if field == "extras" else None
 
 
 def _alphabet(model: BPEModel) -> Words:
@@ -249,12 +249,27 @@ def _decoder(trip: RoundTrip) -> Words | None:
     )
 
 
-def _extras(model: BPEModel) -> Words | None:
-    if model.extras.keys() - {"sentencepiece"}:
+def _extras(trip: RoundTrip) -> Words | None:
+    """The settings of the source's file that come back otherwise: those that pieces rule out."""
+    if trip.model.extras.keys() != {"sentencepiece"}:
         return None
-    named = idle_settings(model, nearest(model), pieces_of(model))
-    if not named:
-        return "settings that name or count tokens that are written otherwise", (
-            "they are left out; no id changes"
-        )
-    return f"settings of the source file: {', '.join(named)}", "they are left out; no id changes"
+    own, back = trip.model.extras["sentencepiece"], trip.again.extras.get("sentencepiece")
+    if not isinstance(own, dict):
+        return None
+    named = _lost(own, back if isinstance(back, dict) else {})
+    what = "settings that name or count tokens that are written otherwise"
+    if named:
+        what = f"settings of the source file: {', '.join(named)}"
+    return what, "they are left out; no id changes"
+
+
+def _lost(own: Mapping[str, Json], back: Mapping[str, Json], before: str = "") -> list[str]:
+    """The keys whose values come back otherwise, in order; of a spec its fields."""
+    names: list[str] = []
+    for key, value in sorted(own.items()):
+        there = back.get(key)
+        if key not in back or there != value:
+            fields = value if isinstance(value, dict) else {}
+            inner = _lost(fields, there if isinstance(there, dict) else {}, f"{key}.")
+            names += inner or [f"{before}{key}"]
+    return names
