@@ -111,7 +111,6 @@ def expected(own: OwnEngine, texts: list[str], modes: Iterable[Mode]) -> list[Ex
 
 
 def gives_all(engine: Engine, wanted: Iterable[Expected]) -> bool:
-    """Whether an engine gives just that."""
     return all(
         encode_all(engine, each.texts, each.mode) == each.ids
         and all(
@@ -160,7 +159,6 @@ class EngineProcess:
         self._answers.append(self._thread.submit(self._child.call, "build", build))
 
     def ask(self, wanted: list[Expected]) -> None:
-        """Says what it has to give."""
         self._answers.append(self._thread.submit(self._child.call, "gives_all", wanted))
 
     def agrees(self) -> bool:

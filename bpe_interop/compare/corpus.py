@@ -548,8 +548,6 @@ class SideTicket:
 
 @dataclass(frozen=True)
 class CompareJob:
-    """Compares two sides on the documents of a part."""
-
     a: SideTicket
     b: SideTicket
     modes: tuple[Mode, ...]

@@ -190,7 +190,6 @@ def _dropped(report: Report) -> str:
 
 
 def _fields_dropped(report: Report) -> str:
-    """What was dropped, and a text that this changes."""
     changed = "" if report.changed is None else f", which changes {show(report.changed)}"
     return f"{', '.join(report.dropped)} dropped{changed}"
 

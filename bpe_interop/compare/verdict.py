@@ -354,7 +354,6 @@ _TEXT = frozenset({"normalizer", "pre-tokenizer", "core", "lookup", "ids"})
 
 
 def matters(differences: Sequence[Difference], proof: Proof) -> tuple[str, ...]:
-    """Says of each difference whether it changes ids."""
     return tuple(_said(each, differences, proof) for each in differences)
 
 

@@ -350,7 +350,6 @@ class Decoder:
 
     @cached_property
     def _spelled(self) -> dict[int, str]:
-        """Tokens as their file spells them."""
         model = self._model
         in_text = model.alphabet != "byte"
         spelled = {

@@ -165,7 +165,6 @@ class PretokenEncoder:
                 yield from self._missing(token, start, start + len(token))
 
     def _missing(self, symbol: bytes, start: int, end: int) -> Iterable[_Found]:
-        """What becomes of what is no token."""
         in_bytes = self._as_bytes(symbol, start, end)
         if in_bytes is not None:
             return in_bytes
@@ -187,7 +186,6 @@ class PretokenEncoder:
 
 
 def byte_ids(model: BPEModel) -> dict[int, int]:
-    """The ids of the tokens that stand for bytes."""
     ids, kinds = model.vocab.ids, model.vocab.kinds
     named = ((byte, ids.get(b"<0x%02X>" % byte, -1)) for byte in range(256))
     return {byte: number for byte, number in named if kinds.get(number) == "byte"}

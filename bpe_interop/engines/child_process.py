@@ -43,7 +43,6 @@ _GRACE = 10.0
 
 
 def cores() -> int:
-    """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -105,7 +104,6 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
         return self._process.pid
 
     def call(self, method: str, *given: Any, seconds: float | None = None) -> Any:

@@ -52,6 +52,5 @@ def fastest_engine(model: BPEModel) -> Engine | None:
 
 
 def _lost(trip: RoundTrip) -> tuple[Loss, ...]:
-    """What changes ids or texts."""
     # What a reader of ours would restore, the engine does not.
     return tuple(loss for loss in trip.losses if loss.grade != "metadata")

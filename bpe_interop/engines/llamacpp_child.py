@@ -211,7 +211,6 @@ def _check(library: Any) -> None:
 
 
 def _of_wheel(origin: str) -> Any:
-    """The library inside the wheel ``xllamacpp``."""
     names = sorted(Path(origin).parent.glob("xllamacpp*.so"))
     if not names:
         raise UnknownBuildError("the wheel holds no library")

@@ -93,7 +93,6 @@ class LlamaServerEngine(OneByOne):
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids as the server gives it."""
         doing = f"to decode {list(ids[:8])}"
         text = self._asked("/detokenize", {"tokens": list(ids)}, doing).get("content")
         if not isinstance(text, str):

@@ -64,7 +64,6 @@ class TransformersEngine(LibraryEngine):
 
     @property
     def class_name(self) -> str:
-        """The class that transformers took."""
         return type(self.tokenizer).__name__
 
     def model(self) -> BPEModel | None:

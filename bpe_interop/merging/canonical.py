@@ -115,7 +115,6 @@ def _by_kernel(
     alphabet: Alphabet,
     base: Container[bytes] | None,
 ) -> Canonical | None:
-    """The canonical form, where the kernel finds it."""
     known_only = base is not None
     if base is None or base is tokens or _same_symbols(base, tokens, alphabet):
         found = (

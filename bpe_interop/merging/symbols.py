@@ -157,7 +157,6 @@ def textual(model: BPEModel) -> Mapping[bytes, int]:
 
 
 def characters(tokens: Iterable[bytes]) -> set[bytes]:
-    """The tokens that are one character in UTF-8."""
     # Of several bytes, the first of a character's says that others follow it.
     single = (t for t in tokens if len(t) == 1 or (1 < len(t) <= 4 and t[0] >= 0xC2))
     return {token for token in single if len(text_of(token) or "") == 1}

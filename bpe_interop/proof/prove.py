@@ -99,7 +99,6 @@ def prove(a: BPEModel, b: BPEModel, scope: Scope = "all", most: int | None = Non
 
 
 def stage_of(name: str, pair: TwoModels) -> Stage:
-    """One of the stages that ``prove`` has."""
     return _replayed(_BY_NAME[name](pair), pair)
 
 

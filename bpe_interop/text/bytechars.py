@@ -65,5 +65,4 @@ def all_to_bytes(spellings: Collection[str]) -> list[bytes]:
 
 
 def is_mapped(spelling: str) -> bool:
-    """Whether every character is in the alphabet."""
     return _ALPHABET.issuperset(spelling)

@@ -57,7 +57,6 @@ def chars(text: str) -> Chars:
 
 
 def negate(charset: CharSet) -> CharSet:
-    """All code points that are not in the set."""
     if isinstance(charset, Chars):
         return Chars(unicode.complement(charset.ranges))
     if isinstance(charset, Property):

@@ -73,7 +73,6 @@ def _rules(charsmap: bytes) -> Mapping[str, str]:
 
 
 def _parts(charsmap: bytes) -> tuple[tuple[int, ...], bytes]:
-    """The trie's units, and the replacements."""
     if len(charsmap) < 4:
         raise _damaged(f"it ends after {len(charsmap)} bytes")
     (size,) = struct.unpack_from("<I", charsmap)
@@ -262,7 +261,6 @@ def _replaced(step: SentencePieceText, text: str) -> list[_Part]:
 
 
 def _singles(part: _Part) -> list[_Part]:
-    """A plain stretch as characters."""
     if not part.plain:
         return [part]
     return [_Part(part.start + i, part.start + i + 1, c, True) for i, c in enumerate(part.text)]

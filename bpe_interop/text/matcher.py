@@ -73,7 +73,6 @@ class Matcher:
         return self._spans(*self._prepared(text))
 
     def _prepared(self, text: str) -> tuple[regex.Pattern[str], str]:
-        """What to match, and on what."""
         # In ASCII no tables differ; and a pattern of Python is matched by its own engine.
         if text.isascii() or self.pattern.dialect == "python":
             return self._plain, text
@@ -95,7 +94,6 @@ class Matcher:
             raise self._endless(text) from None
 
     def _limit(self, text: str) -> float | None:
-        """How many seconds matching may take."""
         return PATTERN_SECONDS.most + len(text) / _CHARACTERS_PER_SECOND if self._timed else None
 
     def _endless(self, text: str) -> PatternError:

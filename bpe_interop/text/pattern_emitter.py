@@ -112,7 +112,6 @@ class _Emitter:
         return sources
 
     def _part(self, node: Node) -> str:
-        """A node as a member of a sequence."""
         if isinstance(node, Alternation | Sequence):
             return self._ignoring_case(node) or f"(?:{self.write(node)})"
         if isinstance(node, Repeat):

@@ -53,7 +53,6 @@ def split(
 
 @lru_cache(maxsize=64)
 def compiled(steps: tuple[PreTokenizerStep, ...]) -> Splitter:
-    """The steps, compiled once."""
     return Splitter(steps)
 
 
@@ -79,7 +78,6 @@ class Splitter:
         ]
 
     def __call__(self, text: str, *, first: int = 1) -> list[str]:
-        """The pretokens of a text."""
         # Behind a step that cuts, only the places tell which pretoken begins the text.
         if self._asks_late:
             return [pretoken for pretoken, _ in self.align(text, first=first)]

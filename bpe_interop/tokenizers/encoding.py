@@ -391,7 +391,6 @@ def padded(
 
 
 def merged(encodings: Iterable[Encoding], growing: bool = False) -> Encoding:
-    """As :meth:`Encoding.merge`."""
     whole = Encoding()
     for encoding in encodings:
         whole = _joined(whole, encoding, growing)

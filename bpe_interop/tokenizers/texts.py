@@ -270,7 +270,6 @@ class Text:
 
     @property
     def offsets(self) -> Sequence[Span]:
-        """Each token's characters."""
         spans: Sequence[Span] = self._once("offsets")
         return spans
 

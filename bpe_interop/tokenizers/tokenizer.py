@@ -548,7 +548,6 @@ def _words(sequence: object) -> list[str]:
 
 
 def _one_or_two(each: Any, words: bool) -> Sequence[Input]:
-    """A text alone, or the two of a pair."""
     if words:
         listed = each.tolist() if hasattr(each, "tolist") else each
         if isinstance(listed, (list, tuple)) and all(isinstance(word, str) for word in listed):

@@ -116,7 +116,6 @@ class _EndsEarlyError(Exception):
 
 
 def is_gguf(data: bytes) -> bool:
-    """Whether bytes begin as a GGUF file does."""
     return data[:4] == MAGIC
 
 

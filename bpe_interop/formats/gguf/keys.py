@@ -104,7 +104,6 @@ class Keys:
             self.array(key, *members)
 
     def text(self, key: str) -> str | None:
-        """A string; None if there is none."""
         content = self._of(key, "string")
         if not isinstance(content, bytes):
             return None
@@ -118,7 +117,6 @@ class Keys:
         return default if value is None else bool(value)
 
     def number(self, key: str) -> int | None:
-        """An id; None if there is none."""
         value = self._of(key, "uint32")
         return value if isinstance(value, int) else None
 
@@ -165,7 +163,6 @@ def kept_keys(keys: Keys, read: Collection[str]) -> dict[str, Json]:
 
 
 def typed_kept(kept: Mapping[str, Any]) -> Typed:
-    """A kept key, as it is written."""
     kind, value = kept["type"], kept["value"]
     if kind == "array":
         members = kept["members"]

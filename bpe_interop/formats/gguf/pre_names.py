@@ -377,7 +377,6 @@ def groups() -> tuple[Group, ...]:
 
 
 def group_of(name: str) -> Group:
-    """The group of a name that is described."""
     return next(group for group in groups() if name in group.names)
 
 

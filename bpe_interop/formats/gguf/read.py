@@ -300,7 +300,6 @@ def _ranked(contents: Iterable[bytes], scores: Sequence[float]) -> dict[bytes, i
 
 
 def bytes_first(added: Iterable[AddedToken]) -> Fallback:
-    """What is no token becomes bytes."""
     # No text gives the unknown token; it is named all the same, as other formats name it.
     unknown = next((token.id for token in added if "unk" in token.roles), None)
     if unknown is None:

@@ -153,7 +153,6 @@ class NamedSplitter:
 
     @property
     def steps(self) -> tuple[PreTokenizerStep, ...]:
-        """The pre-tokenizer."""
         return tuple(Split(Pattern(source, "fancy-regex"), "isolated") for source in self.patterns)
 
 

@@ -360,7 +360,6 @@ def _without_chance(texts: list[str], types: list[int], name: str) -> None:
 
 
 def puts_space(model: BPEModel) -> bool:
-    """Whether a space is put before each text."""
     return any(
         isinstance(step, Prepend)
         or (isinstance(step, SentencePieceText) and step.dummy == "prefix")
@@ -389,7 +388,6 @@ def _no_more_than_symbols(model: BPEModel) -> frozenset[int]:
 
 
 def spelled(model: BPEModel, content: bytes) -> str:
-    """How a file spells a token of the vocabulary."""
     if model.alphabet == "char" or model.vocab.kinds.get(model.vocab.ids[content]) == "control":
         return content.decode("utf-8", "replace")
     return to_chars(content)

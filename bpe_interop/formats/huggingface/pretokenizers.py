@@ -163,8 +163,6 @@ def _read_fixed_length(node: Node) -> tuple[PreTokenizerStep, ...]:
 
 
 def _plain(*steps: PreTokenizerStep) -> Callable[[Node], tuple[PreTokenizerStep, ...]]:
-    """The reader of a component that has no settings."""
-
     def read(node: Node) -> tuple[PreTokenizerStep, ...]:
         node.only("type")
         return steps

@@ -121,7 +121,6 @@ class WrittenVocabulary:
 
     @property
     def vocab(self) -> Mapping[str, int]:
-        """The id of each spelling."""
         return self.beside(_NO_MORE)
 
     def beside(self, more: Mapping[str, int]) -> Mapping[str, int]:
@@ -155,7 +154,6 @@ class SpelledVocabulary:
 
     @cached_property
     def contents(self) -> dict[str, bytes]:
-        """What each spelling stands for."""
         if self.alphabet == "byte" and not self.literal:
             return dict(zip(self.ids, all_to_bytes(self.ids), strict=True))
         return {spelling: self.content(spelling) for spelling in self.ids}

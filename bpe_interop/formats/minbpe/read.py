@@ -38,8 +38,6 @@ _UNICODE = (
 
 @dataclass
 class _LineReader:
-    """The lines of a file, read one by one."""
-
     name: str
     lines: list[str]
     at: int = 0

@@ -56,7 +56,6 @@ def _writable(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, byt
 
 
 def numbered(pairs: Iterable[tuple[bytes, bytes]]) -> dict[bytes, int]:
-    """Contents to minbpe's ids."""
     contents = [*(bytes([byte]) for byte in range(BYTES)), *(x + y for x, y in pairs)]
     return {content: number for number, content in enumerate(contents)}
 

@@ -258,7 +258,6 @@ def _added(listing: PieceListing, spec: Message, unknown: int) -> tuple[AddedTok
 
 
 def _roles(listing: PieceListing, spec: Message, unknown: int) -> dict[int, list[str]]:
-    """The roles of pieces."""
     others, ids = listing.outline.others, listing.vocab.ids
     # They go by surface (sentencepiece_processor.cc, bos_id). The ids that the spec names are the
     # trainer's wish, and sentencepiece does not read them.

@@ -344,7 +344,6 @@ class Stray(NamedTuple):
 
     @property
     def what(self) -> str:
-        """What is found there."""
         if self.value is not None:
             return f"the value {self.value} is not known"
         if self.expected is None:

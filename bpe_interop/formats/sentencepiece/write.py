@@ -116,8 +116,6 @@ def found_as_piece(token: AddedToken, model: BPEModel) -> bool:
 
 
 class _Listing:
-    """The pieces of a model, put together."""
-
     def __init__(self, model: BPEModel) -> None:
         self._model = model
         self._ranks = ranks_of(model)

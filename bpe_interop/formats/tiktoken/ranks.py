@@ -88,7 +88,6 @@ def written_tokens(model: BPEModel) -> Mapping[bytes, int]:
 
 
 def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
-    """The lines of a rank file in the order given."""
     from ...kernel.writers import ranks_text
 
     native = ranks_text(ranks)

@@ -143,7 +143,6 @@ def _pattern(root: Node) -> str | None:
 
 
 def _read_roles(own: Node) -> dict[str, list[str]]:
-    """Texts to their roles."""
     roles: dict[str, list[str]] = {}
     if not own.given or "roles" not in own:
         return roles

@@ -198,7 +198,6 @@ def _own_names(files_beside: Companions, unread: bool) -> Iterator[tuple[str, st
 def _tell(
     role: str, config: str | None, special: str | None, both: bool, unread: bool, notes: list[str]
 ) -> None:
-    """What is said where the two files disagree."""
     if config == special:
         return
     if unread:

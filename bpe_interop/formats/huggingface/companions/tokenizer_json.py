@@ -267,7 +267,6 @@ def _served(
     model: BPEModel,
     vocab: Mapping[str, int],
 ) -> tuple[Serving, dict[str, str]]:
-    """What AutoTokenizer runs, and its roles."""
     byte_level = model.alphabet == "byte"
     serving = serve(beside, root, added, model.alphabet, byte_level, vocab)
     roles = served_roles(beside, root, serving.choice)
