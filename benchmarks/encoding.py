@@ -19,6 +19,10 @@ _ALL = (
     Side("gigatoken", packages=("gigatoken",)),
 )
 _TWO = _ALL[:2]
+_MORE = (
+    Side("quicktok", packages=("quicktok-v1",)),
+    Side("splintr", packages=("splintr-rs",)),
+)
 
 _WHY = (
     "Between a third and a half of the time is that of making a list. Of many scripts' pretokens "
@@ -43,7 +47,7 @@ def _warm(preset: str, corpus: str) -> Work:
         name=f"encode-{named}-{corpus}",
         group="encode",
         title=f"our encoder, warm, {_CORPORA[corpus]}, {named}",
-        sides=_ALL if preset == "cl100k_base" else _TWO,
+        sides=(*_ALL, *_MORE) if preset == "cl100k_base" else _TWO,
         limits=limits if preset == "cl100k_base" else (),
         rounds=3,
         quick=2,
@@ -120,6 +124,8 @@ def _chat(name: str) -> Work:
             Side(_IN_ARRAYS, packages=("numpy",)),
             Side("tokenizers", packages=("tokenizers",)),
             Side("fastokens", packages=("fastokens",)),
+            Side("snaptokens", packages=("snaptokens",)),
+            Side("splintr", packages=("splintr-rs",)),
             Side("gigatoken", packages=("gigatoken",)),
         ),
         limits=(

@@ -17,6 +17,7 @@ _TRAIN = Work(
         Side(LOOP, "training.loop", (), _GIVEN, _QUICK, once=True),
         Side("tokenizers", "training.tokenizers", ("tokenizers",), _GIVEN, _QUICK),
         Side("gigatoken", "training.gigatoken", ("gigatoken",), _GIVEN, _QUICK),
+        Side("gigabpe", "training.gigabpe", ("gigabpe",), _GIVEN, _QUICK),
     ),
     limits=(
         Limit("at least 200x their own loop (extrapolated)", 200.0, form="speed", peer=LOOP),
@@ -27,8 +28,8 @@ _TRAIN = Work(
     corpus="english",
     environ=THREADS,
     compared="the first merges",
-    note="GPT-2's pattern. tokenizers and gigatoken choose other merges where pairs are equally "
-    "frequent, and use all cores. With `--quick`, 2,000 tokens of 1 MB.",
+    note="GPT-2's pattern. tokenizers, gigatoken and gigabpe choose other merges where pairs are "
+    "equally frequent, and use all cores. With `--quick`, 2,000 tokens of 1 MB.",
     why="Without the kernel, Python goes over each place where a pair is merged.",
 )
 

@@ -44,6 +44,8 @@ def chat_encoders(names: str, source: str) -> dict[str, Encode]:
         "bpe_interop (arrays)": lambda: partial(ours.encode_to_numpy, allowed_special="all"),
         "tokenizers": lambda: _chats_of("tokenizers", source),
         "fastokens": lambda: _chats_of("fastokens", source),
+        "snaptokens": lambda: _chats_of("snaptokens", source),
+        "splintr": lambda: import_module("splintr").from_json(source).encode_with_special,
         "gigatoken": lambda: (
             import_module("gigatoken").Tokenizer.from_json(Path(source).read_bytes()).encode
         ),
@@ -69,6 +71,10 @@ def encoders(names: str, source: str, preset: str) -> dict[str, Encode]:
         "tokenizers": _tokenizers,
         "kitoken": _kitoken,
         "gigatoken": _gigatoken,
+        "quicktok": lambda _, preset: (
+            import_module("quicktok").get_encoding(preset).encode_ordinary
+        ),
+        "splintr": lambda source, preset: _splintr(tokenizer(source, preset)),
     }
     return {name: makers[name](source, preset) for name in names.split(",")}
 
@@ -118,6 +124,19 @@ def _gigatoken(source: str, preset: str) -> Encode:
     scheme = preset.removesuffix("_base")
     kind = import_module("gigatoken").Tokenizer
     encode: Encode = kind.from_tiktoken(source, pretokenizer=scheme).encode
+    return encode
+
+
+def _quicktok(source: str, preset: str) -> Encode:
+    encode: Encode = import_module("quicktok").get_encoding(preset).encode_ordinary
+    return encode
+
+
+def _splintr(source: str, preset: str) -> Encode:
+    """splintr on what our model is as a ``tokenizer.json``."""
+    file = tokenizer(source, preset).to_tokenizers().to_str()
+    made = import_module("splintr").from_json_bytes(file.encode("utf-8"))
+    encode: Encode = made.encode_ordinary
     return encode
 
 

@@ -130,3 +130,9 @@ def gigatoken(corpus: str, size: str) -> Side:
     """``gigatoken.train_bpe``."""
     train, data = import_module("gigatoken").train_bpe, Path(corpus).read_bytes()
     return lambda: train(data, int(size), []), lambda result: None
+
+
+def gigabpe(corpus: str, size: str) -> Side:
+    """``gigabpe.train_bpe``."""
+    train = import_module("gigabpe").train_bpe
+    return lambda: train([corpus], int(size), special_tokens=[]), lambda result: None
