@@ -71,10 +71,8 @@ def encoders(names: str, source: str, preset: str) -> dict[str, Encode]:
         "tokenizers": _tokenizers,
         "kitoken": _kitoken,
         "gigatoken": _gigatoken,
-        "quicktok": lambda _, preset: (
-            import_module("quicktok").get_encoding(preset).encode_ordinary
-        ),
-        "splintr": lambda source, preset: _splintr(tokenizer(source, preset)),
+        "quicktok": _quicktok,
+        "splintr": _splintr,
     }
     return {name: makers[name](source, preset) for name in names.split(",")}
 
