@@ -69,13 +69,23 @@ def values(message: Any, kind: str = "ModelProto") -> dict[str, Any]:
     has = message.has if isinstance(message, Message) else message.HasField
     for name, _, own, _ in MESSAGES[kind]:
         value = getattr(message, name)
-        if own.endswith("*"):
+        if name == "pieces":
+            said[name] = [of_piece(each) for each in value]
+        elif own.endswith("*"):
             said[name] = [values(each, own[:-1]) for each in value]
         elif own == "strings":
             said[name] = [*value]
         else:
             said[name] = values(value, own) if own in MESSAGES else repr(value), has(name)
     return said
+
+
+def of_piece(piece: Any) -> list[str]:
+    """The fields of a piece, None for those that are not there."""
+    if isinstance(piece, tuple):
+        return [*map(repr, piece)]
+    names = ("piece", "score", "type")
+    return [repr(getattr(piece, n) if piece.HasField(n) else None) for n in names]
 
 
 def theirs(data: bytes) -> Any | None:

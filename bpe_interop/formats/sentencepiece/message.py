@@ -24,16 +24,11 @@ from .schema import (
     CONTROL,
     NORMAL,
     NORMALIZER_SPEC,
-    PIECE,
-    PIECES,
-    SCORE,
     TRAINER_SPEC,
-    TYPE,
     UNKNOWN,
     USER_DEFINED,
     Message,
-    float32,
-    varint,
+    piece_bytes,
 )
 
 Dummy: TypeAlias = Literal["none", "prefix", "suffix"]
@@ -123,24 +118,21 @@ def outline_of(pieces: Sequence[Piece]) -> Outline:
 
 
 def written_pieces(model: BPEModel, pieces: Sequence[Piece]) -> bytes:
-    """The first field of the message: a list, whose messages are made without a :class:`.Message`
-    each, of which there are hundreds of thousands.
-    """
+    """The pieces, which are the first field of the message."""
     own = model.extras.get("sentencepiece")
     unscored, typed = (
         {*cast("list[int]", own.get(key) or [])} if isinstance(own, dict) else set[int]()
         for key in ("unscored", "typed")
     )
-    parts: list[bytes] = []
-    for number, (surface, score, kind) in enumerate(pieces):
-        data = b"".join((PIECE, varint(len(surface)), surface))
-        # What is left out is 0.0, and no -0.0.
-        if number not in unscored or str(score) != "0.0":
-            data += SCORE + float32(score)
-        if kind != NORMAL or number in typed:
-            data += TYPE + varint(kind)
-        parts += (PIECES, varint(len(data)), data)
-    return b"".join(parts)
+    return b"".join(
+        piece_bytes(
+            surface,
+            # What is left out is 0.0, and no -0.0.
+            None if number in unscored and str(score) == "0.0" else score,
+            None if kind == NORMAL and number not in typed else kind,
+        )
+        for number, (surface, score, kind) in enumerate(pieces)
+    )
 
 
 def message_of(model: BPEModel, flags: Flags, pieces: Sequence[Piece]) -> Message:

@@ -48,6 +48,7 @@ from .schema import (
     UNUSED,
     USER_DEFINED,
     Message,
+    PieceFields,
     parse,
 )
 
@@ -157,9 +158,8 @@ def _check_type(message: Message, file: str) -> None:
 
 def _read_pieces(message: Message, file: str) -> list[Piece]:
     """The pieces, each checked as ``ModelInterface::InitializePieces`` does, and more strictly."""
-    listed = message.pieces
-    surfaces = [entry.piece for entry in listed]
-    scores = [entry.score for entry in listed]
+    surfaces = [surface or b"" for surface, _, _ in message.pieces]
+    scores = [0.0 if score is None else score for _, score, _ in message.pieces]
     joined = b"".join(surfaces)
     sound = len(set(surfaces)) == len(surfaces) and all(surfaces)
     if not sound or not all(map(isfinite, scores)):
@@ -168,7 +168,7 @@ def _read_pieces(message: Message, file: str) -> list[Piece]:
         joined.decode("utf-8")
     except UnicodeDecodeError:
         _explain_surfaces(surfaces, file)
-    return list(map(Piece, surfaces, scores, [entry.type for entry in listed]))
+    return list(map(Piece, surfaces, scores, [kind or NORMAL for _, _, kind in message.pieces]))
 
 
 def _null_unused(
@@ -406,13 +406,9 @@ def listing_of(pieces: Sequence[Piece], presence: Mapping[str, Json]) -> PieceLi
 
 def presence_of(message: Message) -> dict[str, Json]:
     """The pieces that leave their score out, and those that say that they are normal."""
-    unscored: list[Json] = []
-    typed: list[Json] = []
-    for number, piece in enumerate(message.pieces):
-        if not piece.has("score"):
-            unscored.append(number)
-        if piece.type == NORMAL and piece.has("type"):
-            typed.append(number)
+    fields: list[PieceFields] = message.pieces
+    unscored: list[Json] = [n for n, (_, score, _) in enumerate(fields) if score is None]
+    typed: list[Json] = [n for n, (_, _, kind) in enumerate(fields) if kind == NORMAL]
     present: dict[str, Json] = {}
     if unscored:
         present["unscored"] = unscored

@@ -131,10 +131,9 @@ _MAX_GROUPS = 100
 _SHORT = 5
 """Bytes of a key or a size; protobuf reads no longer ones."""
 _FLOAT = struct.Struct("<f")
-float32 = _FLOAT.pack
-"""The four bytes of a number."""
-PIECES, PIECE, SCORE, TYPE = b"\x0a", b"\x0a", b"\x15", b"\x18"
-"""The keys of the list of pieces and of the fields of each, as they are written."""
+
+
+_TYPES = {*ENUMS["ModelProto.SentencePiece.Type"].values()}
 
 
 def _wire_type(kind: str) -> int:
@@ -161,6 +160,13 @@ _BY_NAME: Mapping[str, Mapping[str, tuple[str, Any]]] = {
     message: {name: (kind, _default(kind, default)) for name, _, kind, default in fields}
     for message, fields in MESSAGES.items()
 }
+PieceFields: TypeAlias = tuple[Union[bytes, None], Union[float, None], Union[int, None]]
+"""A ``ModelProto.SentencePiece``, of which there are hundreds of thousands: its surface, score and
+type, None where one is not there."""
+_PIECES = "ModelProto.SentencePiece*"
+_LIST, _SURFACE, _SCORE, _TYPE = 0x0A, 0x0A, 0x15, 0x18
+"""The keys of the list of pieces, and of the fields of each."""
+
 _BY_NUMBER: Mapping[str, Mapping[int, tuple[str, str, int, bool]]] = {
     message: {
         number: (name, kind, _wire_type(kind), _is_list(kind)) for name, number, kind, _ in fields
@@ -173,7 +179,8 @@ _BY_NUMBER: Mapping[str, Mapping[int, tuple[str, str, int, bool]]] = {
 class Message:
     """A message with its fields as attributes; one that is not there has its default.
 
-    A message in a field is there once it has a field itself, or is stated.
+    A message in a field is there once it has a field itself, or is stated. Pieces are
+    :data:`PieceFields`.
     """
 
     __slots__ = ("_kind", "_stated", "_values")
@@ -240,6 +247,9 @@ class Message:
         for name, number, kind, _ in MESSAGES[self._kind]:
             if name not in values:
                 continue
+            if kind == _PIECES:
+                yield from (piece_bytes(*piece) for piece in values[name])
+                continue
             for value in values[name] if _is_list(kind) else (values[name],):
                 wire = _wire_type(kind)
                 key = _KEYS[number << 3 | wire]
@@ -254,6 +264,16 @@ class Message:
                 else:
                     # A negative number is written in 64 bits, as its two's complement.
                     yield from (key, varint(int(value) % (1 << 64)))
+
+
+def piece_bytes(surface: bytes | None, score: float | None, kind: int | None) -> bytes:
+    """A piece in the list of a model's pieces."""
+    data = b"" if surface is None else b"".join((_KEYS[_SURFACE], varint(len(surface)), surface))
+    if score is not None:
+        data += _KEYS[_SCORE] + _FLOAT.pack(score)
+    if kind is not None:
+        data += _KEYS[_TYPE] + varint(kind)
+    return b"".join((_KEYS[_LIST], varint(len(data)), data))
 
 
 def varint(value: int) -> bytes:
@@ -370,7 +390,12 @@ def _read(message: Message, data: bytes, at: int, end: int, path: str, strays: l
         MalformedError: they are no fields.
     """
     known, values = _BY_NUMBER[message._kind], message._values
-    while at < end:
+    pieces: list[PieceFields] = message.pieces if message._kind == "ModelProto" else []
+    while at < end and len(pieces) <= MAX_PIECES:
+        if message._kind == "ModelProto" and (plain := _plain_piece(data, at, end)):
+            piece, at = plain
+            pieces.append(piece)
+            continue
         start = at
         number, wire, at = _key(data, at, end)
         name, kind, expected, is_list = known.get(number, ("", "", wire, False))
@@ -381,10 +406,13 @@ def _read(message: Message, data: bytes, at: int, end: int, path: str, strays: l
         stray = None
         if not name or wire != expected:
             stray = Stray(start, own, number, wire, expected if name else None)
+        elif kind == _PIECES:
+            inner = Message(kind[:-1])
+            _read(inner, data, begin, at, own, strays)
+            held = inner._values
+            pieces.append((held.get("piece"), held.get("score"), held.get("type")))
         elif kind.endswith("*"):
             _read(message.add(name), data, begin, at, own, strays)
-            if len(values[name]) > MAX_PIECES:
-                return
         elif kind in MESSAGES:
             # One that comes again adds its fields to those of the first.
             getattr(message, name).state()
@@ -404,6 +432,23 @@ def _read(message: Message, data: bytes, at: int, end: int, path: str, strays: l
         # One more than are told is enough to tell that they are too many.
         if stray is not None and len(strays) <= _MAX_UNKNOWN:
             strays.append(stray)
+
+
+def _plain_piece(data: bytes, at: int, end: int) -> tuple[PieceFields, int] | None:
+    """A piece in the bytes that protobuf gives it, and where it ends; None for anything else."""
+    size = data[at + 1] if data[at] == _LIST and at + 1 < end else 0
+    stop = at + 2 + size
+    if not 7 <= size < 0x80 or stop > end or data[at + 2] != _SURFACE:
+        return None
+    after = at + 4 + data[at + 3]
+    if not stop - 7 <= after <= stop - 5 or data[after] != _SCORE:
+        return None
+    surface, [score] = data[at + 4 : after], _FLOAT.unpack_from(data, after + 1)
+    if after + 5 == stop:
+        return (surface, score, None), stop
+    kind = data[stop - 1]
+    is_type = after + 7 == stop and data[stop - 2] == _TYPE and kind in _TYPES
+    return ((surface, score, kind), stop) if is_type else None
 
 
 def _signed(value: int) -> int:
