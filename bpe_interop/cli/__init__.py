@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +27,9 @@ from ..quoting import show
 from .interrupts import INTERRUPTED, Interrupts
 from .manual import NO, UNKNOWN, nearest
 from .terminal import tell
+
+if TYPE_CHECKING:
+    from . import documents
 
 CLOSED = 141
 """What a shell reports of programs that end by SIGPIPE."""
@@ -207,7 +210,9 @@ def _as_document(code: str, what: str, where: str, fix: str) -> None:
     if "--json" in sys.argv[1:]:
         from .screen import as_json
 
-        as_json({"error": {"code": code, "what": what, "where": where, "fix": fix}})
+        told: documents.ErrorDocument
+        told = {"error": {"code": code, "what": what, "where": where, "fix": fix}}
+        as_json(told)
 
 
 def _accepting(error: LossyConversionError) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ from .screen import as_json, print_lines
 
 if TYPE_CHECKING:
     from ..cost import Cost
+    from . import documents
 
 _PRETOKENS = "pretoken-level"
 
@@ -189,12 +190,26 @@ def _measured(
         return costs(source, Target.of(target, asked.to).format, asked.corpora, tick, **reading)
 
 
-def _as_dict(done: Conversion, costs: list[Cost]) -> dict[str, object]:
+def _as_dict(done: Conversion, costs: list[Cost]) -> documents.Converted:
     from ..reports.document import written_data
 
-    told = {**asdict(replace(done, report=None)), **written_data(done.report)}
-    del told["report"]
-    return {**told, **({"costs": [*map(asdict, costs)]} if costs else {})}
+    written = written_data(done.report)
+    told: documents.Converted = {
+        "source": done.source,
+        "source_format": done.source_format,
+        "target": done.target,
+        "target_format": done.target_format,
+        "files": list(done.files),
+        "kept": list(done.kept),
+        "rewrote": list(done.rewrote),
+        "losses": list(done.losses),
+        "notes": list(done.notes),
+        "checks": written["checks"],
+        "verdict": written["verdict"],
+    }
+    if costs:
+        told["costs"] = costs
+    return told
 
 
 def _dropped(asked: _ConvertOptions) -> tuple[Field, ...]:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, get_args
 
 import click
 from rich.style import Style
@@ -49,6 +49,9 @@ from .options import (
 from .progress import amount, progress
 from .screen import as_json, as_text, console_on_stdout, ids_as_json, lines, read_stdin, stdin_lines
 from .terminal import say, tell
+
+if TYPE_CHECKING:
+    from . import documents
 
 
 @dataclass(frozen=True)
@@ -449,7 +452,7 @@ def _inner(content: bytes) -> str:
         return "".join(f"\\x{byte:02x}" for byte in content)
 
 
-def tokens_as_data(text: str, tokens: Sequence[Placed]) -> list[dict[str, Any]]:
+def tokens_as_data(text: str, tokens: Sequence[Placed]) -> list[documents.PlacedToken]:
     """What ``encode --show --json`` prints."""
     places = in_bytes(text, ((token.content, token.place) for token in tokens))
     return [
@@ -509,7 +512,7 @@ def _named(ids: Sequence[int], encoder: Encoder) -> str:
     return "  ".join(f"{show(encoder.token_bytes(n))} {n}" for n in ids) or "nothing"
 
 
-def explained_as_data(explained: Sequence[Explained | int]) -> list[dict[str, Any]]:
+def explained_as_data(explained: Sequence[Explained | int]) -> list[documents.Explanation]:
     """What ``encode --explain --json`` prints."""
     return [
         {"how": "template", "ids": [each]} if isinstance(each, int) else _as_data(each)
@@ -517,7 +520,7 @@ def explained_as_data(explained: Sequence[Explained | int]) -> list[dict[str, An
     ]
 
 
-def _as_data(explained: Explained) -> dict[str, Any]:
+def _as_data(explained: Explained) -> documents.Explanation:
     return {
         "how": explained.how,
         "hex": explained.content.hex(),
@@ -624,16 +627,15 @@ def _show_written(
 ) -> None:
     manifest = written.manifest
     if as_data:
-        as_json(
-            {
-                "folder": str(asked.folder),
-                "interrupted": written.interrupted,
-                "done": written.done,
-                "parts": written.parts,
-                "counts": None if manifest is None else manifest.counts,
-                "notes": list(written.notes),
-            }
-        )
+        document: documents.EncodedCorpusDocument = {
+            "folder": str(asked.folder),
+            "interrupted": written.interrupted,
+            "done": written.done,
+            "parts": written.parts,
+            "counts": None if manifest is None else manifest.counts,
+            "notes": list(written.notes),
+        }
+        as_json(document)
         return
     lines("note", list(written.notes))
     if manifest is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -37,6 +38,9 @@ from .options import (
 from .outcome import refusals, show_how_to_load
 from .progress import progress
 from .screen import as_json, lines, print_lines
+
+if TYPE_CHECKING:
+    from . import documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +361,7 @@ def _as_dict(
     changes: Surgery,
     notes: tuple[str, ...],
     done: Written,
-) -> dict[str, object]:
+) -> documents.Extended:
     from ..reports.document import written_data
 
     return {
@@ -365,16 +369,28 @@ def _as_dict(
         "target": spelled(str(target.place)),
         "target_format": target.format.name,
         "files": list(done.files),
-        "surgery": {**_as_data(changes), "rows_added": changes.rows_added},
+        "surgery": _as_data(changes),
         "notes": list(notes),
-        "losses": [asdict(loss) for loss in done.losses],
+        "losses": list(done.losses),
         **written_data(done.report),
     }
 
 
-def _as_data(changes: Surgery) -> dict[str, object]:
+def _as_data(changes: Surgery) -> documents.SurgeryFacts:
     """What changed, with each new token's former ids beside it."""
-    data = asdict(changes)
-    new = [{**token, "was": was} for token, was in zip(data["new"], data.pop("was"), strict=True)]
-    renamed = [{"id": old.id, "text": new.text, "was": old.text} for old, new in changes.renamed]
-    return {**data, "new": new, "renamed": renamed}
+    return {
+        "new": [
+            cast("documents.NewToken", {**asdict(token), "was": was})
+            for token, was in zip(changes.new, changes.was, strict=True)
+        ],
+        "renamed": [
+            {"id": old.id, "text": new.text, "was": old.text} for old, new in changes.renamed
+        ],
+        "made_special": list(changes.made_special),
+        "rows_before": changes.rows_before,
+        "rows_declared": changes.rows_declared,
+        "rows_after": changes.rows_after,
+        "in_place": list(changes.in_place),
+        "notes": list(changes.notes),
+        "rows_added": changes.rows_added,
+    }

@@ -1,57 +1,11 @@
-"""What there is to know about a tokenizer, as plain data: the shape of ``inspect --json``.
-
-::
-
-    source, format      what was named, and the format that it was read as
-    files               names to sha256
-    in_part             those of the files of which only a part is read
-    unread_keys         of tokenizer_config.json, by name of the file: keys that nothing here reads
-    not_read            names of other tokenizer files in the same directory
-    others              names of all other files there
-    alphabet, affixes   "byte" or "char"; {prefix, suffix}, glued to symbols before merging
-    tokens              how many, added tokens aside
-    ids                 smallest, largest, holes (ids between 0 and largest without a token; how
-                        many), first_hole; added tokens are counted
-    rows                of the model's embedding, where a config.json declares them: declared,
-                        used (ids with a token), padding (rows after the largest id), beyond
-                        (ids that have no row); else null
-    merges              rule ("ranks" or "pairs"), listed (pairs in the file, null for ranks),
-                        firing (how many can ever be used), in_order (no token is merged before
-                        its own parts)
-    unreachable         tokens that no merge builds: count, whole (they are found as whole
-                        pretokens), tokens
-    missing_bytes       bytes of UTF-8 that no token stands for; null for characters
-    fallback            what becomes of a symbol without a token: missing, unknown, fuse,
-                        byte_fallback, after_merging
-    normalizer, pretokenizer, decoder
-                        lists of steps {"type": ..., its settings}, null where unsaid
-    added               {text, id, special, lstrip, rstrip, single_word, normalized, roles}, or null
-    roles               {role, text, id}
-    sequence_template   {single, pair}, or null
-    chat_template, extras
-    unsaid              names of the fields that the source does not state
-    encoding            who encodes with our own encoder here: by ("native", "python"), because (why
-                        it is not the native kernel, or not it alone; empty where it is)
-    particulars         what is peculiar to the format, by name; of GGUF: pre (name, lookup_first,
-                        bos, cleans, patterns, equal, by), what llama.cpp does under its name and
-                        which names are proved to be the same splitter
-    presets             presets that can state what is unsaid
-    unicode             version, and the engines' versions that it was measured from
-    served              what transformers' AutoTokenizer runs: class (null where it is not known
-                        here), because, other (fields in which it is not what is read here),
-                        notes; null where there is no tokenizer.json
-    notes               sentences for people
-
-A token is {"id", "hex", "text"}; text is null where its bytes are not UTF-8. Other bytes are told
-by their number and sha256.
-"""
+"""What there is to know about a tokenizer: what ``inspect`` shows, and prints with ``--json``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..encode.plan import plan_of
 from ..engines.transformers import served_facts
@@ -64,6 +18,9 @@ from ..text.unicode import UNICODE_TABLES
 from ..theory.utf8 import missing_bytes
 from ..tokenizer_config import CONFIG, unread_keys
 from ..usage_notes import usage_notes
+
+if TYPE_CHECKING:
+    from . import documents
 
 _IN_PART = {"config.json", "generation_config.json"}
 """Files of the network, of which only the rows and the ids of roles are read."""
@@ -90,8 +47,8 @@ def _unread_keys(loaded: TokenizerSource[BPEModel]) -> dict[str, list[str]]:
     return {CONFIG: keys} if keys else {}
 
 
-def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
-    """All facts about a source, in the shape above."""
+def facts_of(loaded: TokenizerSource[BPEModel]) -> documents.Inspection:
+    """All facts about a source."""
     model = loaded.model
     return {
         "source": loaded.label,
@@ -111,11 +68,11 @@ def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
         "missing_bytes": (
             sorted(missing_bytes(model.vocab.ids)) if model.alphabet == "byte" else None
         ),
-        "fallback": asdict(model.fallback),
+        "fallback": model.fallback,
         "normalizer": _steps(model.normalizer),
         "pretokenizer": _steps(model.pretokenizer),
         "decoder": _steps(model.decoder),
-        "added": None if model.added is None else [asdict(token) for token in model.added],
+        "added": None if model.added is None else [*model.added],
         "roles": [
             {"role": role, "text": token.text, "id": token.id}
             for token in model.added or ()
@@ -134,23 +91,22 @@ def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
     }
 
 
-def token(content: bytes, number: int) -> dict[str, Any]:
-    """A token as plain data; any bytes can be told."""
+def token(content: bytes, number: int) -> documents.TokenFacts:
     return {"id": number, "hex": content.hex(), "text": text_of(content)}
 
 
-def _affixes(model: BPEModel) -> dict[str, Any]:
-    return {name: text_of(content) for name, content in asdict(model.affixes).items()}
+def _affixes(model: BPEModel) -> documents.AffixFacts:
+    return {"prefix": text_of(model.affixes.prefix), "suffix": text_of(model.affixes.suffix)}
 
 
-def _ids(model: BPEModel) -> dict[str, Any]:
+def _ids(model: BPEModel) -> documents.IdRange:
     ids = all_ids(model)
     holes = max(ids) + 1 - len(ids)
     first = next(number for number in range(max(ids)) if number not in ids) if holes else None
     return {"smallest": min(ids), "largest": max(ids), "holes": holes, "first_hole": first}
 
 
-def _rows(model: BPEModel) -> dict[str, Any] | None:
+def _rows(model: BPEModel) -> documents.RowFacts | None:
     config = model.extras.get("model_config")
     declared = config.get("vocab_size") if isinstance(config, dict) else None
     if not isinstance(declared, int):
@@ -164,7 +120,7 @@ def _rows(model: BPEModel) -> dict[str, Any] | None:
     }
 
 
-def _merges(model: BPEModel) -> dict[str, Any]:
+def _merges(model: BPEModel) -> documents.MergeFacts:
     rule, form = model.merges, canonical(model)
     listed = len(rule.pairs) if isinstance(rule, PairList) else None
     return {
@@ -175,7 +131,7 @@ def _merges(model: BPEModel) -> dict[str, Any]:
     }
 
 
-def _unreachable(model: BPEModel) -> dict[str, Any]:
+def _unreachable(model: BPEModel) -> documents.Unreachable:
     ids = model.vocab.ids
     contents = sorted(canonical(model).unreachable, key=lambda content: ids[content])
     return {
@@ -185,10 +141,11 @@ def _unreachable(model: BPEModel) -> dict[str, Any]:
     }
 
 
-def _steps(steps: Iterable[Any] | None) -> list[dict[str, Any]] | None:
+def _steps(steps: Iterable[Any] | None) -> list[documents.StepFacts] | None:
     if steps is None:
         return None
-    return [{"type": type(step).__name__, **_settings(asdict(step))} for step in steps]
+    written = [{"type": type(step).__name__, **_settings(asdict(step))} for step in steps]
+    return cast("list[documents.StepFacts]", written)
 
 
 def _settings(settings: dict[str, Any]) -> dict[str, Any]:
@@ -200,11 +157,11 @@ def _settings(settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _template(model: BPEModel) -> dict[str, Any] | None:
+def _template(model: BPEModel) -> documents.TemplateFacts | None:
     template = model.sequence_template
-    return None if template is None else asdict(template)
+    return None if template is None else cast("documents.TemplateFacts", asdict(template))
 
 
-def _encoding(model: BPEModel) -> dict[str, str]:
+def _encoding(model: BPEModel) -> documents.EncodingFacts:
     plan = plan_of(model)
     return {"by": "python" if plan.part is None else "native", "because": plan.why_not}

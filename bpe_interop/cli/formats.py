@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -14,6 +14,10 @@ from .manual import command
 from .options import json_option
 from .screen import as_json, lines, print_table
 from .terminal import say_line
+
+if TYPE_CHECKING:
+    from ..loss import Field
+    from . import documents
 
 
 @command(
@@ -38,21 +42,20 @@ def formats_command(pre: bool, json_output: bool) -> None:
         return
     rows = all_formats()
     if json_output:
-        as_json(
-            [
-                {
-                    "name": row.name,
-                    "aliases": row.aliases,
-                    "title": row.title,
-                    "spec": row.spec,
-                    "engine": row.engine,
-                    "reads": True,
-                    "writes": True,
-                    "holds": sorted(row.holds),
-                }
-                for row in rows
-            ]
-        )
+        document: list[documents.FormatRow] = [
+            {
+                "name": row.name,
+                "aliases": list(row.aliases),
+                "title": row.title,
+                "spec": row.spec,
+                "engine": row.engine,
+                "reads": True,
+                "writes": True,
+                "holds": cast("list[Field]", sorted(row.holds)),
+            }
+            for row in rows
+        ]
+        as_json(document)
         return
     shown = [(row.name, ", ".join(row.aliases) or "-", "yes, yes", row.engine) for row in rows]
     print_table(["format", "alias", "reads, writes", "engine"], shown, names=1, numbers=False)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -54,6 +54,9 @@ from .options import (
 from .progress import progress
 from .screen import as_json, lines, print_table
 from .terminal import say
+
+if TYPE_CHECKING:
+    from . import documents
 
 _FOLDED = ("normalize", "split", "decode", "pre")
 """Lines that hold patterns."""
@@ -153,7 +156,7 @@ _OTHERS = 12
 
 
 def _rows(
-    loaded: TokenizerSource[BPEModel], facts: dict[str, Any], full: bool
+    loaded: TokenizerSource[BPEModel], facts: documents.Inspection, full: bool
 ) -> Iterator[tuple[str, str]]:
     model = loaded.model
     yield "format", f"{loaded.format.title} ({loaded.format.name})"
@@ -231,13 +234,13 @@ def _extra(value: Json) -> str:
     return ", ".join(settings)
 
 
-def _encoding(encoding: dict[str, str]) -> str:
+def _encoding(encoding: documents.EncodingFacts) -> str:
     if encoding["by"] == "native":
         return "; ".join(filter(None, ("by the native kernel", encoding["because"])))
     return f"in Python: {encoding['because']}"
 
 
-def _vocabulary(facts: dict[str, Any], full: bool) -> Iterator[tuple[str, str]]:
+def _vocabulary(facts: documents.Inspection, full: bool) -> Iterator[tuple[str, str]]:
     ids, rows, merges = facts["ids"], facts["rows"], facts["merges"]
     added = "" if facts["added"] is None else f", {many(len(facts['added']), 'added token')}"
     first, last = ids["smallest"], ids["largest"]
@@ -249,13 +252,14 @@ def _vocabulary(facts: dict[str, Any], full: bool) -> Iterator[tuple[str, str]]:
     rule = "by rank" if merges["rule"] == "ranks" else f"{merges['listed']:,} listed"
     yield "merges", f"{rule}; {merges['firing']:,} can ever be used{order}"
     yield "unreachable", _unreachable(facts["unreachable"], full)
-    affixes = [f"{name} {show(text)}" for name, text in facts["affixes"].items() if text]
+    glued = (("prefix", facts["affixes"]["prefix"]), ("suffix", facts["affixes"]["suffix"]))
+    affixes = [f"{name} {show(text)}" for name, text in glued if text]
     if affixes:
         yield "affixes", f"{', '.join(affixes)}, glued to symbols before merging"
     yield "missing", _missing(facts, full)
 
 
-def _holes(ids: dict[str, Any]) -> str:
+def _holes(ids: documents.IdRange) -> str:
     count = ids["holes"]
     if not count:
         return ", all in use"
@@ -264,7 +268,7 @@ def _holes(ids: dict[str, Any]) -> str:
     return f", but {count:,} of these have no token (the first is {ids['first_hole']})"
 
 
-def _embedding(rows: dict[str, Any], holes: int) -> str:
+def _embedding(rows: documents.RowFacts, holes: int) -> str:
     counts = [f"{many(rows['declared'], 'row')} declared", f"{many(rows['used'], 'id')} used"]
     if rows["padding"]:
         counts.append(f"{many(rows['padding'], 'row')} of padding")
@@ -275,7 +279,7 @@ def _embedding(rows: dict[str, Any], holes: int) -> str:
     return ", ".join(counts)
 
 
-def _unreachable(lost: dict[str, Any], full: bool) -> str:
+def _unreachable(lost: documents.Unreachable, full: bool) -> str:
     tokens = [each for each in lost["tokens"] if each["hex"]]
     empty = [
         f"the empty token {each['id']} is in no text" for each in lost["tokens"] if not each["hex"]
@@ -290,18 +294,16 @@ def _unreachable(lost: dict[str, Any], full: bool) -> str:
     return "; ".join([sentence, *empty])
 
 
-def _missing(facts: dict[str, Any], full: bool) -> str:
+def _missing(facts: documents.Inspection, full: bool) -> str:
     """What has no token, and what becomes of it."""
     fallback = facts["fallback"]
     becomes = {
         "error": "an error",
         "drop": "dropped",
-        "unknown": f"the unknown token {fallback['unknown']}",
-    }[fallback["missing"]]
+        "unknown": f"the unknown token {fallback.unknown}",
+    }[fallback.missing]
     if facts["missing_bytes"] is None:
-        by = (
-            "becomes the byte tokens of its UTF-8" if fallback["byte_fallback"] else f"is {becomes}"
-        )
+        by = "becomes the byte tokens of its UTF-8" if fallback.byte_fallback else f"is {becomes}"
         return f"a character without a token {by}"
     missing = facts["missing_bytes"]
     if not missing:
@@ -311,7 +313,7 @@ def _missing(facts: dict[str, Any], full: bool) -> str:
     return f"{len(missing)} {have} no token ({listed}); then: {becomes}"
 
 
-def _token(each: dict[str, Any]) -> str:
+def _token(each: documents.TokenFacts) -> str:
     return f"{show(bytes.fromhex(each['hex']))} {each['id']}"
 
 
@@ -426,12 +428,17 @@ def show_statistics(
         sys.exit(INTERRUPTED)
 
 
-def _report(done: Measurement) -> dict[str, Any]:
+def _report(done: Measurement) -> documents.Measured:
     """Where it was measured by parts, how many are done, and what happened on the way."""
-    by_parts = {"interrupted": done.interrupted, "done": done.done, "parts": done.parts}
+    statistics = [_as_data(each) for each in done.statistics]
+    if not done.parts:
+        return {"statistics": statistics}
     return {
-        "statistics": [_as_data(each) for each in done.statistics],
-        **({**by_parts, "notes": list(done.notes)} if done.parts else {}),
+        "statistics": statistics,
+        "interrupted": done.interrupted,
+        "done": done.done,
+        "parts": done.parts,
+        "notes": list(done.notes),
     }
 
 
@@ -487,7 +494,7 @@ def _lengths(statistics: Sequence[Statistics]) -> _Table:
     return ["file", "tokenizer", *headings], rows
 
 
-def _as_data(each: Statistics) -> dict[str, Any]:
+def _as_data(each: Statistics) -> documents.StatisticsRow:
     """``file`` is null for all files together; ``lengths`` counts tokens by their bytes."""
     return {
         "file": each.file or None,

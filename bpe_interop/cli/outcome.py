@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ..errors import LossyConversionError
 from ..formats import Format
@@ -16,6 +16,7 @@ from .terminal import say_line
 
 if TYPE_CHECKING:
     from ..cost import Cost
+    from . import documents
 
 
 @contextlib.contextmanager
@@ -35,11 +36,16 @@ def refusals(
     except LossyConversionError as error:
         measured = costs()
         if json_output:
-            refused = [{**asdict(loss), "code": loss.code} for loss in error.losses]
-            names = {"source": spelled(source), "target": spelled(str(target))}
-            told = {**names, "refused": refused}
+            told: documents.Refused = {
+                "source": spelled(source),
+                "target": spelled(str(target)),
+                "refused": [
+                    cast("documents.LossRow", {**asdict(loss), "code": loss.code})
+                    for loss in error.losses
+                ],
+            }
             if measured:
-                told["costs"] = [asdict(cost) for cost in measured]
+                told["costs"] = [*measured]
             as_json(told)
         else:
             lines("cost", [str(cost) for cost in measured])

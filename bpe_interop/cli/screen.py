@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -86,8 +87,11 @@ def console_on_stdout(*, width: int | None = None, soft_wrap: bool = False) -> C
 
 
 def as_json(value: Any) -> None:
-    """Prints one JSON document to stdout, in ASCII, so that any text survives any terminal."""
-    click.echo(json.dumps(value, ensure_ascii=True, allow_nan=False, indent=2))
+    """Prints one JSON document to stdout, in ASCII, so that any text survives any terminal.
+
+    It is one of :mod:`.documents`; dataclasses in it become objects.
+    """
+    click.echo(json.dumps(value, ensure_ascii=True, allow_nan=False, indent=2, default=asdict))
 
 
 def ids_as_json(value: list[int] | list[list[int]]) -> None:

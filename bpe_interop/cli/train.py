@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import mmap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.filesize import decimal
@@ -39,6 +40,9 @@ from .options import (
 from .outcome import show_how_to_load
 from .progress import progress, shown_progress
 from .screen import as_json, lines, print_lines
+
+if TYPE_CHECKING:
+    from . import documents
 
 FIRST = 10
 """How many of the merges are printed."""
@@ -326,7 +330,7 @@ def _more(merges: int) -> list[str]:
     return [f"... and {merges - FIRST:,} more"] if merges > FIRST else []
 
 
-def _as_dict(done: Training, target: Path, written: Written) -> dict[str, object]:
+def _as_dict(done: Training, target: Path, written: Written) -> documents.Trained:
     from ..reports.document import written_data
 
     return {
@@ -339,7 +343,7 @@ def _as_dict(done: Training, target: Path, written: Written) -> dict[str, object
         "merges": _made(done.model),
         "first_merges": [list(merge) for merge in (done.merges or ())[:FIRST]],
         "notes": [*done.notes, *written.notes],
-        "losses": [asdict(loss) for loss in written.losses],
+        "losses": list(written.losses),
         "files": list(written.files),
         **written_data(written.report),
     }

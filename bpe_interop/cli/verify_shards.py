@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from .manual import NO, UNKNOWN, YES, command
 from .options import file_names, json_option
 from .progress import progress
 from .screen import as_json, lines
+
+if TYPE_CHECKING:
+    from . import documents
 
 _CODES = {
     YES: "all is as the manifest says",
@@ -52,16 +56,15 @@ def verify_shards_command(folder: str, sample: int, seed: int, json_output: bool
     with progress("checking") as tick:
         checked = check_token_files(folder, sample=sample, seed=seed, tick=tick)
     if json_output:
-        as_json(
-            {
-                "files": checked.files,
-                "counts": checked.manifest.counts,
-                "sampled": checked.sampled,
-                "same_bytes": checked.same_bytes,
-                "wrong": list(checked.wrong),
-                "unread": list(checked.unread),
-            }
-        )
+        document: documents.CheckedShards = {
+            "files": checked.files,
+            "counts": checked.manifest.counts,
+            "sampled": checked.sampled,
+            "same_bytes": checked.same_bytes,
+            "wrong": list(checked.wrong),
+            "unread": list(checked.unread),
+        }
+        as_json(document)
     else:
         counts = checked.manifest.counts
         lines("files", [f"{checked.files:,}, {counts['tokens']:,} ids"])

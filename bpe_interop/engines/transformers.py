@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Union
 
 from ..errors import EngineError, FormatError
 from ..formats import Files
@@ -197,8 +197,16 @@ def serving(files: Files, model: BPEModel) -> Serving | None:
     return serve(beside, root, added, model.alphabet, byte_level, vocab)
 
 
-def served_facts(files: Files, model: BPEModel, directory: Path | None) -> dict[str, Any] | None:
-    """What ``AutoTokenizer`` runs: class (None: not known here), because, other fields, notes.
+Served = TypedDict(
+    "Served", {"class": Union[str, None], "because": str, "other": list[str], "notes": list[str]}
+)
+"""What transformers runs: a class, null where it is not known here, and the fields in which it is
+``other`` than what is read here.
+"""
+
+
+def served_facts(files: Files, model: BPEModel, directory: Path | None) -> Served | None:
+    """What ``AutoTokenizer`` runs.
 
     Args:
         files: the files that were read.

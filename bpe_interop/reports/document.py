@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypedDict
 
 from ..compare import counts
-from ..compare.report import Example, Report, Verdict
+from ..compare.report import Check, Example, Report, Verdict
 from ..compare.sentences import differences, engines, failed, remarks, summary, why_not_proved
 from ..compare.sides import Mismatch
 from ..engines import versions
 from ..entry_points import own_version
+from ..proof.stage import Scope, Stage
 
 KIND = "bpe-interop verification"
 SCHEMA = 1
@@ -72,14 +73,38 @@ def as_data(report: Report) -> dict[str, Any]:
     }
 
 
-def written_data(report: Report | None) -> dict[str, Any]:
+class WrittenVerdict(TypedDict):
+    """What is known of files that were written; ``outcome`` in the words of a report's schema."""
+
+    outcome: str
+    scope: Scope
+    stages: list[Stage]
+    why: str
+    witness: str | None
+    engines: list[str]
+    assumptions: list[str]
+    texts: int
+    dropped: list[str]
+    notes: list[str]
+    given: list[str]
+    example: Any
+
+
+class WrittenFacts(TypedDict):
+    """How files that were written were checked; ``verdict`` is null where they were not."""
+
+    checks: list[Check]
+    verdict: WrittenVerdict | None
+
+
+def written_data(report: Report | None) -> WrittenFacts:
     """The keys ``checks`` and ``verdict`` of the documents on files that were written."""
     if report is None:
         return {"checks": [], "verdict": None}
-    verdict = {
+    verdict: WrittenVerdict = {
         "outcome": VERDICTS[report.verdict],
         "scope": report.scope,
-        "stages": [asdict(stage) for stage in report.stages],
+        "stages": list(report.stages),
         "why": why_not_proved(report),
         "witness": None if report.mismatch is None else report.mismatch.text,
         "engines": list(engines(report)),
@@ -90,7 +115,7 @@ def written_data(report: Report | None) -> dict[str, Any]:
         "given": list(report.by_user),
         "example": report.changed,
     }
-    return {"checks": [asdict(check) for check in report.checks], "verdict": verdict}
+    return {"checks": list(report.checks), "verdict": verdict}
 
 
 def installed() -> dict[str, str]:
