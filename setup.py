@@ -155,11 +155,15 @@ class Wheel(bdist_wheel):
         return "py3", "none", platform
 
 
+MAN_PAGES = [path.relative_to(ROOT).as_posix() for path in (ROOT / "man").glob("*.1")]
+"""Sphinx writes them (``.ci/package``); a checkout has none."""
+
 setup(
+    data_files=[("share/man/man1", MAN_PAGES)] if MAN_PAGES else [],
     cmdclass={
         "build": Build,
         "build_py": BuildPackage,
         "build_kernel": BuildKernel,
         "bdist_wheel": Wheel,
-    }
+    },
 )

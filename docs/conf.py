@@ -34,3 +34,8 @@ html_show_copyright = False
 smartquotes = False  # "--json" stays two dashes
 html_show_sphinx = False
 html_theme_options = {"sidebar_hide_name": False}
+
+# ``python -m sphinx -b man docs man``; ``setup.py`` puts a page that is there into the wheel.
+man_pages = [
+    ("reference/command-line", "bpe-interop", "move BPE tokenizers between formats", [author], 1)
+]

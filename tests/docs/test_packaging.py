@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -280,3 +283,37 @@ def test_the_program_of_the_space_makes_a_page() -> None:
     assert page.startswith("<!DOCTYPE html>")
     assert "2 tokenizers" in page
     assert "/no &amp; such" in names["page"](["/no & such"], "x")
+
+
+@pytest.mark.long
+def test_a_man_page_that_is_there_comes_with_the_wheel(tmp_path: Path) -> None:
+    """Sphinx writes it before a release; a checkout has none."""
+    source = tmp_path / "source"
+    listed = ["setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"]
+    for name in listed:
+        (source / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(ROOT / name, source / name)
+    shutil.copytree(ROOT / "docs" / "refusals", source / "docs" / "refusals")
+    (source / "bpe_interop").mkdir()
+    (source / "bpe_interop" / "__init__.py").write_text("", "utf-8")
+    build = "from setuptools import build_meta as b; b.build_sdist('out'); b.build_wheel('out')"
+    for pages in ([], ["bpe-interop.1"]):
+        for page in pages:
+            (source / "man").mkdir()
+            (source / "man" / page).write_text(".TH\n", "utf-8")
+        shutil.rmtree(source / "out", ignore_errors=True)
+        subprocess.run(
+            [sys.executable, "-c", build],
+            cwd=source,
+            env=os.environ | {"BPE_INTEROP_KERNEL": "python"},
+            capture_output=True,
+            check=True,
+        )
+        [wheel] = (source / "out").glob("*.whl")
+        with zipfile.ZipFile(wheel) as files:
+            found = [each for each in files.namelist() if "/share/man/man1/" in each]
+        assert [each.rpartition("/")[2] for each in found] == pages
+        [sources] = (source / "out").glob("*.tar.gz")
+        with tarfile.open(sources) as packed:
+            inside = [each for each in packed.getnames() if each.endswith(".1")]
+        assert [each.partition("/")[2] for each in inside] == [f"man/{page}" for page in pages]
