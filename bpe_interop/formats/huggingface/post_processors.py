@@ -6,7 +6,6 @@ Sources: tokenizers' ``processors/template.rs``, ``roberta.rs``, ``bert.rs``, ``
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ...model import Json, SequenceTemplate, TemplatePart, TemplateText, TemplateToken
 from ...strict_json import Node
@@ -15,43 +14,33 @@ from .component import byte_level_json, check_byte_level, components
 _PLAIN = SequenceTemplate((TemplateText("A", 0),), (TemplateText("A", 0), TemplateText("B", 1)))
 
 
-@dataclass(frozen=True, slots=True)
-class PostProcessor:
-    """A post-processor's two effects.
+def read_post_processor(node: Node) -> tuple[SequenceTemplate, bool | None]:
+    """The two effects of a post-processor; a null has none.
 
-    ``trim`` is the ``add_prefix_space`` flag of the offset trimming, or None where offsets are
-    not trimmed; it changes offsets only, never ids.
-    """
-
-    template: SequenceTemplate
-    trim: bool | None = None
-
-
-def read_post_processor(node: Node) -> PostProcessor:
-    """The effects of a post-processor; a null has none.
+    Returns:
+        What is placed around a text, and how offsets are trimmed: the flag ``add_prefix_space``,
+        None where they are not. That changes offsets only, never ids.
 
     Raises:
         UnsupportedError: a post-processor that is not understood, or two templates in sequence.
     """
     if not node.given:
-        return PostProcessor(SequenceTemplate())
+        return SequenceTemplate(), None
     kind = node["type"].be(str)
     if kind == "Sequence":
         node.only("type", "processors")
         parts = [read_post_processor(child) for child in components(node["processors"])]
-        templates = [p.template for p in parts if p.template != SequenceTemplate()]
+        templates = [template for template, _ in parts if template != SequenceTemplate()]
         if len(templates) > 1:
             node.refuse("more than one template in sequence is not supported")
-        trims = [p.trim for p in parts if p.trim is not None]
-        return PostProcessor(
-            templates[0] if templates else SequenceTemplate(), trims[-1] if trims else None
-        )
+        trims = [trim for _, trim in parts if trim is not None]
+        return templates[0] if templates else SequenceTemplate(), trims[-1] if trims else None
     if kind == "ByteLevel":
         check_byte_level(node)
-        return PostProcessor(SequenceTemplate(), _trim(node))
+        return SequenceTemplate(), _trim(node)
     if kind == "TemplateProcessing":
         node.only("type", "single", "pair", "special_tokens")
-        return PostProcessor(_read_template(node))
+        return _read_template(node), None
     if kind in ("RobertaProcessing", "BertProcessing"):
         return _read_cls_sep(node, kind)
     return node.refuse(f"the post-processor {kind!r} is not supported")
@@ -109,7 +98,7 @@ def _check_token(entry: Node) -> None:
         token.be(str)
 
 
-def _read_cls_sep(node: Node, kind: str) -> PostProcessor:
+def _read_cls_sep(node: Node, kind: str) -> tuple[SequenceTemplate, bool | None]:
     roberta = kind == "RobertaProcessing"
     node.only("type", "sep", "cls", *(("trim_offsets", "add_prefix_space") if roberta else ()))
     # RoBERTa has two separators in a pair, and no second type (processors/roberta.rs).
@@ -119,7 +108,7 @@ def _read_cls_sep(node: Node, kind: str) -> PostProcessor:
     single = (cls, TemplateText("A", 0), sep)
     last = TemplateToken(sep.name, sep.ids, second)
     pair = (*single, *middle, TemplateText("B", second), last)
-    return PostProcessor(SequenceTemplate(single, pair), _trim(node) if roberta else None)
+    return SequenceTemplate(single, pair), _trim(node) if roberta else None
 
 
 def _named_id(node: Node) -> TemplateToken:
@@ -130,18 +119,18 @@ def _named_id(node: Node) -> TemplateToken:
 
 
 def write_post_processor(
-    processor: PostProcessor, names: Mapping[int, str], *, plain: bool = False
+    template: SequenceTemplate, trim: bool | None, names: Mapping[int, str], *, plain: bool
 ) -> Json:
     """The JSON of a post-processor; ``names`` spells each id of the template as the file does.
 
     A ``ByteLevel`` stands for none, and with ``plain`` a null does.
     """
     parts: list[Json] = []
-    empty = processor.template == SequenceTemplate()
-    if processor.trim is not None or (empty and not plain):
-        parts.append(byte_level_json(bool(processor.trim), trim=processor.trim is not None))
+    empty = template == SequenceTemplate()
+    if trim is not None or (empty and not plain):
+        parts.append(byte_level_json(bool(trim), trim=trim is not None))
     if not empty:
-        parts.append(_template_json(processor.template, names))
+        parts.append(_template_json(template, names))
     if len(parts) < 2:
         return parts[0] if parts else None
     return {"type": "Sequence", "processors": parts}

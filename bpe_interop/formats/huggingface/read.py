@@ -110,10 +110,10 @@ def _load(
     lookup_first = model.flag("ignore_merges", default=False)
     looked_up = pretokenizer if lookup_first else None
     vocab, pairs = vocabulary(words, pairs, listed, looked_up, fallback.byte_fallback, main)
-    processor = read_post_processor(root.get("post_processor"))
+    template, trim = read_post_processor(root.get("post_processor"))
     batching, told = read_batching(root)
     extras = {
-        "huggingface": _extras(root, processor.trim, words, fallback),
+        "huggingface": _extras(root, trim, words, fallback),
         LOADING: dict(beside.settings),
         BATCHING: batching,
         NETWORK: dict(beside.model_config),
@@ -135,7 +135,7 @@ def _load(
             normalizer=normalizer,
             pretokenizer=pretokenizer,
             added=beside.added,
-            sequence_template=processor.template,
+            sequence_template=template,
             decoder=read_decoder(root.get("decoder"), alphabet, beside.added, normalizer),
             chat_template=beside.chat_template,
             extras={**{k: kept for k, kept in extras.items() if kept}, **beside.others},

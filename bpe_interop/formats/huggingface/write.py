@@ -30,7 +30,7 @@ from .component import byte_level_json
 from .decoders import write_decoder
 from .normalizers import write_normalizer
 from .pieces import in_own_terms
-from .post_processors import PostProcessor, write_post_processor
+from .post_processors import write_post_processor
 from .pretokenizers import write_pretokenizer
 from .vocab import WrittenVocabulary
 
@@ -51,7 +51,7 @@ def dump(model: BPEModel) -> dict[str, bytes]:
     own = WrittenVocabulary(model)
     stated = {t.text: t.id for t in stated_in_vocab(model, added, own.vocab)}
     names = _names(model, added, own)
-    settings = _settings(model, extras, names)
+    settings, trim = _settings(model, extras, names), extras.get("trim_offsets")
     document: dict[str, Json] = {
         "version": "1.0",
         "truncation": batching.get("truncation"),
@@ -60,7 +60,10 @@ def dump(model: BPEModel) -> dict[str, bytes]:
         "normalizer": write_normalizer(in_oniguruma(model.normalizer or ())),
         "pre_tokenizer": write_pretokenizer(oniguruma_steps(model), model.alphabet),
         "post_processor": write_post_processor(
-            _processor(model, extras), names, plain=model.alphabet == "char"
+            model.sequence_template or SequenceTemplate(),
+            bool(trim.get("add_prefix_space")) if isinstance(trim, dict) else None,
+            names,
+            plain=model.alphabet == "char",
         ),
         "decoder": _decoder(model),
         "model": settings,
@@ -167,12 +170,6 @@ def _merges(model: BPEModel, own: WrittenVocabulary) -> bytes | bytearray:
     if any(left.startswith("#version") or " " in left + right for left, right in parts):
         listed = [[left, right] for left, right in parts]
     return _listed(listed)
-
-
-def _processor(model: BPEModel, extras: Mapping[str, Json]) -> PostProcessor:
-    trim = extras.get("trim_offsets")
-    prefix = bool(trim.get("add_prefix_space")) if isinstance(trim, dict) else None
-    return PostProcessor(model.sequence_template or SequenceTemplate(), prefix)
 
 
 def _decoder(model: BPEModel) -> Json:

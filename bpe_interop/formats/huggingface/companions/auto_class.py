@@ -235,12 +235,17 @@ def _other_template(built: BuiltClass, root: Node, config: Node, roles: Mapping[
         if any(config.get(key).value for key in WHISPER_SETTINGS) or not ids.keys() >= {*WHISPER}:
             return True
         ends = [[ids[text] for text in WHISPER], [roles["eos"]] if "eos" in roles else []]
-        return ids_around(read_post_processor(processor).template) != ends
+        return ids_around(processor) != ends
     wanted = [[roles[role]] if role in roles else [] for role in AROUND[built.template]]
-    return ids_around(read_post_processor(processor).template) != wanted
+    return ids_around(processor) != wanted
 
 
-def ids_around(template: SequenceTemplate) -> list[list[int]]:
+def ids_around(post_processor: Node) -> list[list[int]]:
+    """The ids that it places before a single text, and those after it."""
+    return ids_of(read_post_processor(post_processor)[0])
+
+
+def ids_of(template: SequenceTemplate) -> list[list[int]]:
     """The ids before a single text, and those after it."""
     parts = template.single
     place = next((n for n, part in enumerate(parts) if not isinstance(part, TemplateToken)), 0)
@@ -350,7 +355,7 @@ def _before(
     wanted = [
         [ids.get(texts[role], -1)] if flag and role in texts else [] for role, flag in flags.items()
     ]
-    if ids_around(read_post_processor(root.get("post_processor")).template) != wanted:
+    if ids_around(root.get("post_processor")) != wanted:
         put = _listing([role for role, flag in flags.items() if flag]) or "nothing"
         said = " and ".join(f"add_{role}_token {str(on).lower()}" for role, on in flags.items())
         yield f"{by} puts {put} around a text ({said}), whatever tokenizer.json's post-processor is"

@@ -28,10 +28,10 @@ from ....strict_json import Node
 from ....tokenizer_config import CONFIG, DECODER, EXTRA_NAMES, KEYS, ROLES
 from ....transformers_classes import CLASSES, DEFAULT, LOADED_ALIKE, LOWEST, MEASURED, TRANSFORMERS
 from ...names import ADDED, GENERATION, KEPT_BESIDE, MODEL_CONFIG, OTHERS, SPECIAL_MAP
-from ..post_processors import read_post_processor
 from .auto_class import (
     Serving,
     ids_around,
+    ids_of,
     serve,
     served_roles,
     tell_ids,
@@ -135,7 +135,7 @@ def settings_of_others(model: BPEModel) -> dict[str, Json]:
 
 def _tell_flags(config: Node, root: Node, added: Sequence[AddedToken], notes: list[str]) -> None:
     """What is said of settings that a ``tokenizer.json`` decides for itself."""
-    ends = ids_around(read_post_processor(root.get("post_processor")).template)
+    ends = ids_around(root.get("post_processor"))
     for role, there in zip(("bos", "eos"), ends, strict=True):
         ids = {token.id for token in added if role in token.roles}
         flag = config.get(f"add_{role}_token").value
@@ -203,7 +203,7 @@ def write_beside(
 
 def _flags(template: SequenceTemplate | None, roles: Mapping[str, AddedToken]) -> dict[str, Json]:
     """``add_bos_token`` and ``add_eos_token`` where they are true and say all of the template."""
-    ends = ids_around(template or SequenceTemplate())
+    ends = ids_of(template or SequenceTemplate())
     own_ids = [[roles[role].id] if role in roles else [] for role in ("bos", "eos")]
     if not any(ends) or any(
         there and there != own for there, own in zip(ends, own_ids, strict=True)
