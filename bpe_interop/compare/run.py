@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from ..engines import Engine, Special
 from ..engines.child_process import ChildProcess, EndedError, Say
+from ..engines.library import OneByOne
 from ..errors import EngineError
 from ..ticks import PART_SECONDS
 from .corpus_report import CorpusReport, Found, SideName, oddness_of
@@ -236,7 +237,7 @@ class _PairThere(LocalPair):
         return self._announced.compare([text])[0]
 
 
-class _Announced:
+class _Announced(OneByOne):
     """A side that says that it is about to work, so that it is known who did not survive."""
 
     def __init__(self, engine: Engine, announce: Any) -> None:
@@ -250,18 +251,6 @@ class _Announced:
     ) -> list[int]:
         self._announce()
         return self._engine.encode(text, special=special, add_special_tokens=add_special_tokens)
-
-    def encode_batch(
-        self,
-        texts: Sequence[str],
-        *,
-        special: Special = "text",
-        add_special_tokens: bool = False,
-    ) -> list[list[int]]:
-        self._announce()
-        return self._engine.encode_batch(
-            texts, special=special, add_special_tokens=add_special_tokens
-        )
 
     def decode(self, ids: Sequence[int]) -> str:
         self._announce()

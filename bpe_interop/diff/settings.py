@@ -46,7 +46,12 @@ def _written(value: object) -> str:
     if isinstance(value, bytes):
         return f"{len(value):,} bytes, sha256 {sha256(value).hexdigest()}" if value else ""
     if isinstance(value, tuple):
-        listed = ", ".join(map(show, value))
+        # A text by itself, or with the id that it is of (Verbatim).
+        rows = ([row] if isinstance(row, (str, bytes)) else row for row in value)
+        listed = ", ".join(
+            " ".join(show(x) if isinstance(x, (str, bytes)) else str(x) for x in row)
+            for row in rows
+        )
         digest = sha256(listed.encode("utf-8", "surrogatepass")).hexdigest()
         return listed if len(listed) <= _WIDEST else f"{len(value):,} texts, sha256 {digest}"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -325,7 +325,7 @@ def _read_gpt2(keys: Keys, tokens: Tokens, origin: Origin) -> tuple[BPEModel, No
     splitter = _splitter(keys)
     roles = {role: tokens.role(role, DEFAULTS["gpt2"].get(role)) for role in ROLES}
     added = tokens.added(roles)
-    pairs = _pairs(keys, _Contents())
+    pairs = _pairs(keys, _Contents("GPT-2's byte alphabet", to_bytes))
     ids, kinds = _contents(keys, tokens, pairs, splitter)
     every_byte = map(bytes, zip(range(256)))
     missing = missing_bytes([b for b in every_byte if b in ids and ids[b] not in kinds])
@@ -389,25 +389,12 @@ def _pairs(keys: Keys, contents: _Contents) -> tuple[tuple[bytes, bytes], ...]:
 class _Contents(dict[bytes, bytes]):
     """Tokens as they are spelled to their bytes; most stand in many merges."""
 
-    alphabet = "GPT-2's byte alphabet"
+    def __init__(self, alphabet: str, content: Callable[[str], bytes]) -> None:
+        self.alphabet, self._content = alphabet, content
 
     def __missing__(self, spelled: bytes) -> bytes:
-        self[spelled] = content = self.content(spelled.decode("utf-8"))
+        self[spelled] = content = self._content(spelled.decode("utf-8"))
         return content
-
-    @staticmethod
-    def content(text: str) -> bytes:
-        return to_bytes(text)
-
-
-class _SpelledTokens(_Contents):
-    """The same of tokens that are spelled as they are."""
-
-    alphabet = "UTF-8"
-
-    @staticmethod
-    def content(text: str) -> bytes:
-        return text.encode()
 
 
 def _contents(
@@ -458,7 +445,7 @@ def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> tuple[BPEMod
     row = OVER_CHARACTERS[name]
     roles = {role: tokens.role(role, DEFAULTS[kind].get(role)) for role in ROLES}
     added = tokens.added(roles)
-    merges = PairList(_pairs(keys, _SpelledTokens()))
+    merges = PairList(_pairs(keys, _Contents("UTF-8", str.encode)))
     every = tokens.every
     form = form_of_characters(every, merges)
     reached = built(every, form)
