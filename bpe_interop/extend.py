@@ -37,6 +37,7 @@ from .model import (
 )
 from .presets import ways_to_say
 from .quoting import show
+from .steps import SentencePieceText
 from .text.decoders import joins_pieces
 from .theory.pretokens import occurrence
 from .tokenizer_config import ROLES
@@ -222,7 +223,16 @@ def _with_pieces(model: BPEModel, asked: Mapping[str, int | None], flags: Flags)
         gone = {text.encode() for text in numbers}
         rule = RankTable({text: rank for text, rank in rule.ranks.items() if text not in gone})
     scores = {**vocab.scores, **dict.fromkeys(numbers.values(), 0.0)} if vocab.scores else {}
-    return replace(model, vocab=Vocab(ids, kinds, scores), merges=rule)
+    # sentencepiece's normalizer leaves user-defined pieces as they are (src/normalizer.cc).
+    defined = sorted(
+        (n, text.decode()) for text, n in ids.items() if kinds.get(n) == "user_defined"
+    )
+    kept = tuple(text for _, text in defined)
+    normalizer = model.normalizer and tuple(
+        replace(step, kept=kept) if isinstance(step, SentencePieceText) else step
+        for step in model.normalizer
+    )
+    return replace(model, vocab=Vocab(ids, kinds, scores), merges=rule, normalizer=normalizer)
 
 
 def surgery(

@@ -550,6 +550,41 @@ def test_words_have_the_same_ids_in_sentencepiece_and_tokenizers(
     ]
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"normalization_rule_name": "nmt_nfkc"},
+        {"normalization_rule_name": "identity", "treat_whitespace_as_suffix": True},
+    ],
+)
+def test_words_are_left_alone_by_a_normalizer_as_sentencepiece_does(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    """``nmt_nfkc`` is what sentencepiece trains with by default; it would make ``fine`` of one."""
+    lines = ["so fine and define it is", "a b c d e f g h i k l m n o p r s t u v w x y"] * 20
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_prefix=str(tmp_path / "plain"),
+        model_type="bpe",
+        vocab_size=60,
+        minloglevel=3,
+        hard_vocab_limit=False,
+        **settings,
+    )
+    source = tmp_path / "plain.model"
+    words = ("\ufb01ne", "a b")
+    extended = Tokenizer(with_tokens(load(source).model, plain=words))
+    (tmp_path / "words.model").write_bytes(
+        by_name("sentencepiece").dump(extended.model)["tokenizer.model"]
+    )
+    engine = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "words.model"))
+    first = sentencepiece.SentencePieceProcessor(model_file=str(source)).get_piece_size()
+    assert [engine.piece_to_id(word.replace(" ", "\u2581")) for word in words] == [first, first + 1]
+    for text in ("so \ufb01ne", "\ufb01\ufb01nefine", "a b", "xa bx", "  a  b ", ""):
+        assert extended.encode(text) == engine.encode(text)
+    assert first in engine.encode("so \ufb01ne")
+
+
 @pytest.mark.long
 def test_a_list_of_added_tokens_is_what_tokenizers_adds(command: Command, tmp_path: Path) -> None:
     listed = tmp_path / "tokens.json"
