@@ -392,6 +392,10 @@ BOS_BY_DEFAULT: Mapping[str, bool] = {
 """Classes that put bos and eos around a text as ``add_bos_token`` and ``add_eos_token`` say, before
 :data:`REBUILT_SINCE` and whatever the file's post-processor says; and the former's default."""
 
+PADS_LEFT = frozenset({"CodeLlamaTokenizer", "CohereTokenizer", "GemmaTokenizer", "LlamaTokenizer"})
+"""Classes that pad a batch on the left where no ``padding_side`` is stated, in both versions; all
+others of these tables pad on the right."""
+
 _TYPES_BEFORE: Mapping[str, str] = {
     "CodeLlamaTokenizer": "code_llama",
     "CohereTokenizer": "aya_vision cohere cohere2",

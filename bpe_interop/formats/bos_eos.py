@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ..model import (
     AddedToken,
@@ -12,11 +12,37 @@ from ..model import (
     TemplateText,
     TemplateToken,
 )
+from ..strict_json import Node
 
 
 def template_of(bos: AddedToken | None, eos: AddedToken | None) -> SequenceTemplate:
     """At most one token on each side, as ``LlamaTokenizer`` has it."""
     return template_around([bos] if bos else [], [eos] if eos else [])
+
+
+def template_asked(
+    config: Node, tokens: Mapping[str, AddedToken | None], notes: list[str]
+) -> SequenceTemplate | None:
+    """The template that ``add_bos_token`` and ``add_eos_token`` ask for, None if it is not said.
+
+    ``tokens``: those of the roles. Adds a note where a role has none.
+    """
+    if not config.get("add_bos_token").given:
+        return None  # the default differs between the classes that read this file
+    placed: dict[str, AddedToken] = {}
+    for role in ("bos", "eos"):
+        if not config.flag(f"add_{role}_token", default=False):
+            continue
+        token = tokens.get(role)
+        if token is None:
+            # transformers 5.24 then places nothing there, and 4.57 refuses to load the folder.
+            notes.append(
+                f"{config.get(f'add_{role}_token').where} is true, and the model has no such "
+                f"{role} token; the tokens around a text are not stated"
+            )
+            return None
+        placed[role] = token
+    return template_of(placed.get("bos"), placed.get("eos"))
 
 
 def template_around(before: Iterable[AddedToken], after: Iterable[AddedToken]) -> SequenceTemplate:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,114 @@ def test_a_model_that_was_tuned(tmp_path: Path) -> None:
     assert any("</s>" in note and "<|im_end|>" in note for note in done.notes)
     # Between added tokens LlamaTokenizer is no sentencepiece, so a proof says what it rests on.
     assert any("a space is put" in each for each in bpe_interop.verify(source, source).assumptions)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"chat_template": [{"name": "default", "template": "D"}, {"name": "t", "template": "T"}]},
+        {"chat_template": "old", "chat_template.jinja": "new"},
+        {"chat_template.jinja": "new", "additional_chat_templates/rag.jinja": "R"},
+        {"chat_template": "old", "additional_chat_templates/rag.jinja": "R"},
+    ],
+)
+@pytest.mark.parametrize("main", [pair, model_file])
+def test_all_chat_templates_of_the_folder_are_written(
+    tmp_path: Path, main: Callable[[Path], int], files: dict[str, Any]
+) -> None:
+    first = main(tmp_path / "A")
+    name = "Qwen2Tokenizer" if main is pair else "LlamaTokenizer"
+    stated = {key: value for key, value in files.items() if "jinja" not in key}
+    state(tmp_path / "A", name, first, add_bos_token=False, **stated)
+    for path, text in files.items():
+        if "jinja" in path:
+            (tmp_path / "A" / path).parent.mkdir(exist_ok=True)
+            (tmp_path / "A" / path).write_text(text, "utf-8")
+    bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf", verify=False)
+    a, b = (transformers.AutoTokenizer.from_pretrained(tmp_path / each) for each in "AB")
+    assert b.chat_template == a.chat_template
+
+
+def test_a_gguf_keeps_its_own_chat_templates_and_takes_further_ones(tmp_path: Path) -> None:
+    (tmp_path / "A").mkdir()
+    (source,) = (FIXTURES / "tokenizers" / "gguf-llama3-tiny" / "gguf").glob("*.gguf")
+    shutil.copy(source, tmp_path / "A" / "model.gguf")
+    chats = [{"name": "default", "template": "D"}, {"name": "t", "template": "T"}]
+    config = json.dumps({"chat_template": chats})
+    (tmp_path / "A" / "tokenizer_config.json").write_text(config, "utf-8")
+    bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf", verify=False)
+    bpe_interop.convert(source, tmp_path / "C", "hf", verify=False)
+    b, c = (transformers.AutoTokenizer.from_pretrained(tmp_path / each) for each in "BC")
+    assert b.chat_template == {"default": c.chat_template, "t": "T"}
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [
+        {"add_eos_token": True},
+        {"bos_token": "<|im_start|>"},
+        {"eos_token": "<|im_start|>", "add_eos_token": True, "add_bos_token": False},
+    ],
+)
+def test_a_template_places_the_tokens_that_have_the_roles(
+    tmp_path: Path, roles: dict[str, Any]
+) -> None:
+    first = model_file(tmp_path / "A")
+    state(tmp_path / "A", "LlamaTokenizer", first, **{"add_bos_token": True, **roles})
+    bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf", verify=False)
+    a, b = (transformers.AutoTokenizer.from_pretrained(tmp_path / each) for each in "AB")
+    assert [b(text)["input_ids"] for text in ("hi", "")] == [
+        a(text)["input_ids"] for text in ("hi", "")
+    ]
+
+
+def test_a_template_that_asks_for_a_token_that_is_none_is_not_stated(tmp_path: Path) -> None:
+    """transformers 5.24 places no token then, and 4.57 does not load the folder."""
+    first = model_file(tmp_path / "A")
+    state(tmp_path / "A", "LlamaTokenizer", first, add_bos_token=True, bos_token=None)
+    tokenizer = bpe_interop.load(tmp_path / "A")
+    assert any("has no such bos token" in note for note in tokenizer.model.origin.notes)
+    with pytest.raises(LossyConversionError, match="sequence_template"):
+        bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf", verify=False)
+
+
+@pytest.mark.parametrize("stated", [{}, {"padding_side": "right"}])
+@pytest.mark.parametrize("name", ["LlamaTokenizer", "GemmaTokenizer"])
+def test_batches_are_padded_on_the_side_of_the_class(
+    tmp_path: Path, name: str, stated: dict[str, str]
+) -> None:
+    first = model_file(tmp_path / "A")
+    state(tmp_path / "A", name, first, add_bos_token=False, **stated)
+    bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf", verify=False)
+    # Beside a tokenizer.json, too.
+    shutil.copytree(tmp_path / "B", tmp_path / "C")
+    config = {"tokenizer_class": name, **stated}
+    (tmp_path / "C" / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    bpe_interop.convert(tmp_path / "C", tmp_path / "D", "hf", verify=False, drop=["added"])
+    a, b, c, d = (
+        transformers.AutoTokenizer.from_pretrained(tmp_path / each).padding_side for each in "ABCD"
+    )
+    assert (b, d) == (a, c)
+    assert a == stated.get("padding_side", "left")
+
+
+def test_an_added_token_that_is_normalized_is_told(tmp_path: Path) -> None:
+    """It begins with the space that stands before texts, and then takes it (transformers 4.57)."""
+    first = model_file(tmp_path / "A")
+    (tmp_path / "A" / "added_tokens.json").write_text(json.dumps({"<tool>": first}), "utf-8")
+    config = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": False, "legacy": True}
+    (tmp_path / "A" / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    tokenizer = bpe_interop.load(tmp_path / "A")
+    assert any('"<tool>", is found only' in said for said in tokenizer.model.origin.assumed)
+    bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf", verify=False)
+    served = transformers.AutoTokenizer.from_pretrained(tmp_path / "B")
+    ids = served("hi <tool>")["input_ids"]
+    assert ids == tokenizer.encode("hi <tool>")
+    assert ids[-1] == first
+    assert first not in served("hi<tool>")["input_ids"]
+    if int(transformers.__version__.split(".")[0]) >= 5:
+        theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "A")
+        assert first in theirs("hi<tool>")["input_ids"]
 
 
 @pytest.mark.long

@@ -16,43 +16,25 @@ from ...model import (
     Json,
     SequenceTemplate,
 )
-from ...quoting import show
 from ...strict_json import Node, parse
 from ...tokenizer_config import CONFIG
-from ..bos_eos import ends_of, template_of
+from ..bos_eos import ends_of, template_asked
 
 
 def read_beside(
     data: bytes, added: Iterable[AddedToken]
-) -> tuple[SequenceTemplate | None, str | None, list[str]]:
-    """What ``tokenizer_config.json`` says: the sequence template, the chat template, and notes.
+) -> tuple[SequenceTemplate | None, str | None]:
+    """What ``tokenizer_config.json`` says: the sequence template and the default chat template.
+
+    In a folder, ``formats/huggingface/companions`` asks again, with the tokens and roles of all its
+    files.
 
     Raises:
         FormatError: it is malformed.
     """
-    config = parse(data, CONFIG)
-    notes: list[str] = []
-    template = _sequence_template(config, tuple(added), notes)
-    return template, _chat_template(config, notes), notes
-
-
-def _sequence_template(
-    config: Node, added: tuple[AddedToken, ...], notes: list[str]
-) -> SequenceTemplate | None:
-    if not config.get("add_bos_token").given:
-        return None  # the default differs between the classes that read this file
-    asked = [role for role in ("bos", "eos") if config.flag(f"add_{role}_token", default=False)]
-    tokens: dict[str, AddedToken] = {}
-    for role in asked:
-        token = _token(config, role, added)
-        if token is None:
-            notes.append(
-                f"{config.get(f'add_{role}_token').where} is true, and the model has no such "
-                f"{role} token; the tokens around a text are not stated"
-            )
-            return None
-        tokens[role] = token
-    return template_of(tokens.get("bos"), tokens.get("eos"))
+    config, listed = parse(data, CONFIG), tuple(added)
+    tokens = {role: _token(config, role, listed) for role in ("bos", "eos")}
+    return template_asked(config, tokens, []), _chat_template(config)
 
 
 def _token(config: Node, role: str, added: tuple[AddedToken, ...]) -> AddedToken | None:
@@ -83,12 +65,9 @@ def write_beside(model: BPEModel) -> dict[str, bytes]:
     return {CONFIG: text.encode("utf-8")}
 
 
-def _chat_template(config: Node, notes: list[str]) -> str | None:
+def _chat_template(config: Node) -> str | None:
     template = config.get("chat_template")
     if isinstance(template.value, list):
         named = {entry["name"].be(str): entry["template"].be(str) for entry in template.items()}
-        others = [show(name) for name in named if name != "default"]
-        if others:
-            notes.append(f"{template.where}: only 'default' is kept, not {', '.join(others)}")
         return named.get("default")
     return template.be(str) if template.given else None

@@ -85,15 +85,15 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
         notes.append(f"{name} is labelled as {PRETOKEN_LEVEL}; it must not be used for whole texts")
     notes += _zeros(listing, name)
     added = _added(listing, spec, unknown)
-    template, chat_template, told = None, None, list[str]()
+    template, chat_template = None, None
     if CONFIG in files:
         from .config_file import read_beside
 
-        template, chat_template, told = read_beside(files[CONFIG], added)
+        template, chat_template = read_beside(files[CONFIG], added)
     origin = Origin(
         "sentencepiece",
         files=digests({key: files[key] for key in (name, CONFIG) if key in files}),
-        notes=(*notes, *told),
+        notes=tuple(notes),
     )
     try:
         flags = _flags(message)

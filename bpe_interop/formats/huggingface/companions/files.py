@@ -15,7 +15,7 @@ from ....model import AddedToken, Json
 from ....quoting import show
 from ....strict_json import Node, parse
 from ....tokenizer_config import CONFIG, DECODER, EXTRA, EXTRA_LIST, LOCKED, ROLES, travels
-from ....transformers_classes import TRANSFORMERS
+from ....transformers_classes import PADS_LEFT, TRANSFORMERS
 from ...names import (
     ADDED,
     BESIDE,
@@ -76,13 +76,19 @@ def loader_settings(files_beside: Companions) -> dict[str, Json]:
     return told | {key: value for key, value in chosen.items() if value is not None}
 
 
-def settings_of_classes(files_beside: Companions, listed: Iterable[str]) -> dict[str, Json]:
+def settings_of_classes(
+    files_beside: Companions, listed: Iterable[str], served_as: str
+) -> dict[str, Json]:
     """Settings that mean the same to every class, so they are written as they are.
 
-    ``listed`` are the texts of the added tokens that there are.
+    ``listed`` are the texts of the added tokens that there are, ``served_as`` is the class that is
+    loaded.
     """
     config = files_beside.config
     kept: dict[str, Json] = {}
+    if served_as in PADS_LEFT:
+        # What is written may name another class, which would pad on the right.
+        kept["padding_side"] = "left"
     for key, value in config.be(dict).items():
         is_role = key.endswith("_token") and isinstance(value, (str, dict))
         role = key.removesuffix("_token")

@@ -17,10 +17,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ....model import (
+    CHATS,
     LOADING,
     NETWORK,
     AddedToken,
     BPEModel,
+    Json,
     SequenceTemplate,
     all_ids,
     digests,
@@ -32,6 +34,7 @@ from ....strict_json import Node
 from ....text.bytechars import to_chars
 from ....tokenizer_config import CONFIG, OPEN, ROLES
 from ....transformers_classes import CLASSES, LOWEST, MEASURED, SAVE_ANEW, TRANSFORMERS
+from ...bos_eos import template_asked
 from .auto_class import (
     Choice,
     added_as_served,
@@ -68,11 +71,19 @@ def filled(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         # transformers reads them beside such a file, or the publishers' own class does.
         model = replace(model, origin=replace(model.origin, settings=loader_settings(beside)))
     notes, assumed = list[str](), tuple[str, ...]()
-    chat_template, _ = read_chat_templates(files, beside.config, notes)
+    chat_template, named = read_chat_templates(files, beside.config, notes)
+    if model.origin.format == "sentencepiece" and beside.config.get("chat_template").given:
+        # A .model has none: this one was read from one of the files, and all of them count.
+        model = replace(model, chat_template=None)
     choice = choose(beside, byte_level=False)
     model = _with_class(model, beside.config, choice, notes)
     own = len(model.added or ())
     model, lost = _with_tokens(model, beside, choice, notes)
+    if model.origin.format == "sentencepiece" and beside.config.get("add_bos_token").given:
+        # The tokens of the roles may stand in any of the files.
+        by_role = {role: token for token in model.added or () for role in token.roles}
+        template = template_asked(beside.config, by_role, notes)
+        model = replace(model, sequence_template=template)
     prefixed = any(map(_puts_a_space, model.normalizer or ()))
     stated = beside.config.get("add_prefix_space").value
     obeyed = choice.name == "LlamaTokenizer" and isinstance(stated, bool)
@@ -89,9 +100,23 @@ def filled(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
             f"that begins with a space, and unless {CONFIG} says legacy: true, only before the "
             "first part",
         )
-        notes += assumed
+    finds = [token.text for token in model.added or () if token.normalized]
+    if model.origin.format == "sentencepiece" and prefixed and finds:
+        assumed += (
+            f"an added token that is normalized, such as {show(finds[0])}, is found only where a "
+            f"space or the start of a part is before it, and takes that space, as in transformers "
+            f"{LOWEST}; {TRANSFORMERS}'s LlamaTokenizer finds it anywhere and takes no space",
+        )
+    notes += assumed
     if model.chat_template not in (None, chat_template) and chat_template is not None:
         notes.append(f"the chat template beside {_main(model)} is another one; its own is read")
+    listed = model.extras.get(CHATS)
+    own_chats: Mapping[str, Json] = listed if isinstance(listed, dict) else {}
+    notes += [
+        f"the chat template {show(name)} beside {_main(model)} is another one; its own is read"
+        for name, template in named.items()
+        if own_chats.get(name, template) != template
+    ]
     config = read_model_config(beside)
     notes += tell_model_config(config, model.added or (), all_ids(model))
     origin = replace(
@@ -102,9 +127,11 @@ def filled(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         assumed=(*model.origin.assumed, *assumed),
     )
     extras = {**model.extras, NETWORK: dict(config)} if config else model.extras
-    settings = settings_of_classes(beside, {token.text for token in model.added or ()})
+    settings = settings_of_classes(beside, {token.text for token in model.added or ()}, choice.name)
     if settings and model.origin.format in OPEN:
         extras = {**extras, LOADING: settings}
+    if named:
+        extras = {**extras, CHATS: {**named, **own_chats}}
     chat_template = model.chat_template if model.chat_template is not None else chat_template
     return replace(model, chat_template=chat_template, extras=extras, origin=origin)
 

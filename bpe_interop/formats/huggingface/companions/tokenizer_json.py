@@ -99,7 +99,9 @@ def read_beside(
     ids = chain(vocab.values(), (token.id for token in listed))
     notes += tell_model_config(config, marked, ids)
     _tell_flags(files_beside.config, root, marked, notes)
-    settings = settings_of_classes(files_beside, {token.text for token in listed})
+    settings = settings_of_classes(
+        files_beside, {token.text for token in listed}, serving.choice.name
+    )
     return Beside(
         marked,
         default,
