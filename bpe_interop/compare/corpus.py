@@ -94,12 +94,8 @@ _SHOWN = 1_000
 """Characters that are kept of a text on which a side failed."""
 
 
-def _libraries(sides: Sides) -> tuple[str, ...]:
-    return _libraries_of(name.engine for name in sides.names)
-
-
-def _libraries_of(engines: Iterable[str]) -> tuple[str, ...]:
-    used = {name: ROWS.get(name) for name in engines}
+def _libraries(sides: Iterable[SideName]) -> tuple[str, ...]:
+    used = {side.engine: ROWS.get(side.engine) for side in sides}
     names = {facts.distribution or name for name, facts in used.items() if facts is not None}
     # Our encoder runs patterns in regex, and normal forms in tokenizers.
     return tuple(sorted({"regex", "tokenizers", *names}))
@@ -239,7 +235,7 @@ def _about(sides: Sides, selection: Selection, scope: Scope) -> dict[str, Any]:
         "scopes": [mode.scope for mode in sides.modes],
         "scope": scope,
         "selection": asdict(selection),
-        "versions": versions_here(_libraries(sides)),
+        "versions": versions_here(_libraries(sides.names)),
     }
 
 
@@ -378,7 +374,7 @@ class ReadJob:
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        return _libraries(self.sides)
+        return _libraries(self.sides.names)
 
     def build(self, files: Sequence[Files], isolate: bool) -> CompareWork:
         return CompareWork(self.sides.pair(isolate), empty_report(self.sides))
@@ -527,40 +523,30 @@ def ended_early(alone: int, patience: int) -> tuple[str, ...]:
 # Documents that workers read.
 
 
-@dataclass(frozen=True)
-class SideTicket:
-    """One side as it travels: the tokenizer, the engine that was asked for, and its name."""
-
-    ticket: Ticket
-    engine: str | None
-    name: SideName
-
-    def open(self, files: Files) -> TokenizerSource[BPEModel | None]:
-        row = by_name(self.ticket.format)
-        own, beside = parted(row, files)
-        try:
-            model = opened_from(self.ticket, files)
-        except UnsupportedError as error:
-            # As where it was opened first: the engine of its format runs it.
-            return TokenizerSource(self.ticket.label, row, own, None, refusal=error.what)
-        return TokenizerSource(self.ticket.label, row, own, model, beside=beside)
+def _opened(ticket: Ticket, files: Files) -> TokenizerSource[BPEModel | None]:
+    row = by_name(ticket.format)
+    own, beside = parted(row, files)
+    try:
+        model = opened_from(ticket, files)
+    except UnsupportedError as error:
+        # As where it was opened first: the engine of its format runs it.
+        return TokenizerSource(ticket.label, row, own, None, refusal=error.what)
+    return TokenizerSource(ticket.label, row, own, model, beside=beside)
 
 
 @dataclass(frozen=True)
 class CompareJob:
-    a: SideTicket
-    b: SideTicket
+    """Compares two sides, by their tokenizers and names, on the documents of a part."""
+
+    tokenizers: tuple[Ticket, Ticket]
+    names: tuple[SideName, SideName]
     modes: tuple[Mode, ...]
     scope: Scope
     selection: Selection
 
     @property
-    def tokenizers(self) -> tuple[Ticket, ...]:
-        return self.a.ticket, self.b.ticket
-
-    @property
     def libraries(self) -> tuple[str, ...]:
-        return _libraries_of((self.a.name.engine, self.b.name.engine))
+        return _libraries(self.names)
 
     def build(self, files: Sequence[Files], isolate: bool) -> CompareWork:
         """Both sides, built in this process or in a child of it.
@@ -568,21 +554,21 @@ class CompareJob:
         Raises:
             EngineError: one is another tokenizer here.
         """
-        tickets = self.a, self.b
-        opened = [ticket.open(each) for ticket, each in zip(tickets, files, strict=True)]
-        a, b = (side_of(one, ticket.engine) for one, ticket in zip(opened, tickets, strict=True))
+        opened = [*map(_opened, self.tokenizers, files)]
+        asked = [None if name.engine == OwnEngine.name else name.engine for name in self.names]
+        a, b = map(side_of, opened, asked)
         sides = Sides(a, b, self.modes)
-        for ticket, name in zip(tickets, sides.names, strict=True):
-            if not ticket.name.same(name):
+        for ticket, name, here in zip(self.tokenizers, self.names, sides.names, strict=True):
+            if not name.same(here):
                 raise EngineError(
-                    f"it is another tokenizer here: {name.engine} {name.version} "
-                    f"{name.digest[:12]} instead of {ticket.name.engine} {ticket.name.version} "
-                    f"{ticket.name.digest[:12]}",
-                    where=ticket.ticket.label,
+                    f"it is another tokenizer here: {here.engine} {here.version} "
+                    f"{here.digest[:12]} instead of {name.engine} {name.version} "
+                    f"{name.digest[:12]}",
+                    where=ticket.label,
                 )
         wanted = inside_of(self.scope, [each.model for each in opened])
         # Parts are added by the names that were asked about, whatever the files are called here.
-        empty = replace(empty_report(sides), a=self.a.name, b=self.b.name)
+        empty = replace(empty_report(sides), a=self.names[0], b=self.names[1])
         return CompareWork(sides.pair(isolate), empty, self.selection, wanted)
 
 
@@ -599,12 +585,9 @@ def _by_parts(
     check_parts_can_be_read(corpora.selection)
     corpus = CutCorpus(files)
     carried = _carried(sides.a), _carried(sides.b)
-    a, b = (
-        SideTicket(each.ticket, None if name.engine == OwnEngine.name else name.engine, name)
-        for each, name in zip(carried, sides.names, strict=True)
-    )
+    tickets = carried[0].ticket, carried[1].ticket
     run = run_corpus(
-        CompareJob(a, b, sides.modes, scope, corpora.selection),
+        CompareJob(tickets, sides.names, sides.modes, scope, corpora.selection),
         carried,
         corpus,
         workers,

@@ -179,14 +179,12 @@ def why_not_proved(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    return f"{_dropped(report)}{_summary(report)}"
-
-
-def _dropped(report: Report) -> str:
-    """That what was written is not the same tokenizer, where fields were dropped."""
     if not report.dropped:
-        return ""
-    return f"This is not the same tokenizer: {_fields_dropped(report)}. Of all else: "
+        return _summary(report)
+    return (
+        f"This is not the same tokenizer: {_fields_dropped(report)}. Of all else: "
+        f"{_summary(report)}"
+    )
 
 
 def _fields_dropped(report: Report) -> str:
