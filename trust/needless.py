@@ -12,6 +12,8 @@ _KERNEL = "the kernel gives the same answer as what follows, sooner"
 _REFUSED = "a pattern that matches the empty text was refused before"
 _WORK = "it only spares work: what is found without it is no shorter, and looked at as well"
 
+_QUICK = "a quick look: what it lets through is read from every state, or has no such cut"
+
 NEEDLESS: dict[str, dict[str, str]] = {
     "theory.acting_steps": {
         "_never_writes: present != EVERYTHING": "it spares a table: of all characters some change",
@@ -138,6 +140,9 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "_right_ways: label != other": (
             "each side's readings are all there: where both drop, some pair has one of them keep it"
         ),
+        "DifferingCuts._doubtful: left in classes": _QUICK,
+        "DifferingCuts._doubtful: right in classes": _QUICK,
+        "DifferingCuts._may_stand_across: (left, right) in self._sides": _QUICK,
     },
     "theory.unused_pieces": {
         "_as_if_missing: 'unused' not in kinds.values()": _KEPT,
