@@ -121,26 +121,3 @@ PAGE_TOKENIZERS = Limit(
     "the live page",
     "each stays in memory, and no screen shows more beside each other",
 )
-
-LIMITS: tuple[Limit, ...] = (
-    FILE_BYTES,
-    JSON_NESTING,
-    PATTERN_CHARACTERS,
-    PATTERN_NESTING,
-    PATTERN_STEPS,
-    PATTERN_SECONDS,
-    MESSAGE_CHARACTERS,
-    PAGE_CONNECTIONS,
-    PAGE_SECONDS,
-    SPECIAL_TOKENS,
-    OVERLAP_CHARACTERS,
-    CHAT_CHARACTERS,
-    CHAT_SECONDS,
-    PAGE_TOKENIZERS,
-)
-
-
-def as_table() -> str:
-    """The table in Markdown."""
-    rows = [f"| `{x.name}` | {x.about} | {x.most:,} {x.unit} | {x.why} |" for x in LIMITS]
-    return "\n".join(["| limit | of what | the most | why |", "|---|---|---|---|", *rows])

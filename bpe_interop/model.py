@@ -65,6 +65,12 @@ class AddedToken:
         return self.lstrip or self.rstrip or self.single_word
 
 
+LOOKS_BESIDE = ("lstrip", "rstrip", "single_word")
+"""The flags of an added token that depend on what is beside it."""
+FILE_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+"""The flags of an added token in a ``tokenizer.json``, in its order."""
+
+
 @dataclass(frozen=True, slots=True)
 class TemplateText:
     """Where the first (``"A"``) or second (``"B"``) text of a sequence stands."""

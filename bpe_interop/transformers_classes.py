@@ -295,9 +295,6 @@ REBUILT_SINCE = "5.0"
 """From this version on classes are built anew. Before it, each class of the table that is there
 runs the file's normalizer, pre-tokenizer and decoder as they are (measured in :data:`LOWEST`)."""
 
-NOT_IN_LOWEST = frozenset({"Qwen3_5Tokenizer"})
-"""Classes of the table that the lowest transformers does not have."""
-
 LOADED_ALIKE = frozenset({"GPT2Tokenizer", "OpenAIGPTTokenizer", "Qwen2Tokenizer"})
 """Classes that the lowest transformers (:data:`LOWEST`) serves as the newest does.
 

@@ -21,6 +21,7 @@ from ..engines.rows import is_address
 from ..errors import TargetError
 from ..io.target import keep_apart
 from ..reports import SUFFIXES, Require, check_targets, to_json, write_reports
+from .interrupts import INTERRUPTED
 from .manual import command, nearest
 from .options import (
     Command,
@@ -101,12 +102,11 @@ _report_option = click.option(
     + ". May be repeated.",
 )
 _CODES = {"proved": 0, "tested": 0, "different": 1, "unknown": 2}
-_INTERRUPTED = 130
 _HELP_CODES = {
     0: "proved, or the same on everything that was run",
     1: "different; with --metadata, also where only the metadata is other",
     2: "could not tell",
-    _INTERRUPTED: "interrupted before a difference was found",
+    INTERRUPTED: "interrupted before a difference was found",
 }
 
 
@@ -151,7 +151,7 @@ class _Required:
     def code(self, report: Report) -> int:
         verdict = report.verdict
         if report.interrupted and verdict != "different":
-            return _INTERRUPTED
+            return INTERRUPTED
         if self.metadata and verdict != "different" and other_metadata(report):
             return _CODES["different"]
         return _CODES["unknown"] if self.unmet(report) else _CODES[verdict]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import combinations, takewhile
 
 from ..engines import Engine
-from .sides import Failure, Mismatch, Mode, decode, encode_one
+from .sides import Failure, Mismatch, Mode, decode, difference_on
 
 BUDGET = 2_000
 """How many short texts both sides are asked for at most; a long text counts once per 1,000
@@ -51,7 +51,7 @@ class _Probe:
         self.decoding = False
 
     def begin(self, text: str) -> Mismatch | None:
-        mismatch = self._ask(text)
+        mismatch = difference_on(text, self.mode, self.a, self.b)
         self.decoding = mismatch is not None and mismatch.decoding is not None
         return mismatch
 
@@ -60,25 +60,12 @@ class _Probe:
         if self.budget <= 0:
             return None
         self.budget -= 1 + len(text) // 1000
-        mismatch = self._ask(text)
+        mismatch = difference_on(text, self.mode, self.a, self.b)
         # A difference between ids must not become one between what equal ids decode to, nor the
         # other way round.
         if mismatch is None or (mismatch.decoding is not None) != self.decoding:
             return None
         return mismatch
-
-    def _ask(self, text: str) -> Mismatch | None:
-        x, y = encode_one(self.a, text, self.mode), encode_one(self.b, text, self.mode)
-        if isinstance(x, Failure) or isinstance(y, Failure):
-            return None
-        if x != y:
-            return Mismatch(self.mode, text, tuple(x), tuple(y))
-        if not self.mode.decodes:
-            return None
-        one, two = decode(self.a, x, text), decode(self.b, y, text)
-        if isinstance(one, Failure) or isinstance(two, Failure) or one == two:
-            return None
-        return Mismatch(self.mode, text, tuple(x), tuple(y), (one, two))
 
 
 def _as_it_is(a: Engine, b: Engine, text: str, mode: Mode) -> Mismatch:

@@ -211,6 +211,26 @@ def decode(side: Engine, ids: Sequence[int], text: str) -> str | Failure:
         return _failure(side, text, error)
 
 
+def difference_on(
+    text: str, mode: Mode, a: Engine, b: Engine, *, decoded: bool | None = None
+) -> Mismatch | None:
+    """What two sides make of a text, if it is not the same; None too where one of them fails.
+
+    ``decoded``: whether equal ids are decoded, and compared as texts; None: as the mode says.
+    """
+    one, two = encode_one(a, text, mode), encode_one(b, text, mode)
+    if isinstance(one, Failure) or isinstance(two, Failure):
+        return None
+    if one != two:
+        return Mismatch(mode, text, tuple(one), tuple(two))
+    if not (mode.decodes if decoded is None else decoded):
+        return None
+    left, right = decode(a, one, text), decode(b, two, text)
+    if isinstance(left, Failure) or isinstance(right, Failure) or left == right:
+        return None
+    return Mismatch(mode, text, tuple(one), tuple(two), (left, right))
+
+
 def decode_all(
     side: Engine, rows: Sequence[Sequence[int]], texts: Sequence[str]
 ) -> list[str | Failure]:

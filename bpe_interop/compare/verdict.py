@@ -35,7 +35,7 @@ from .sides import (
     OwnEngine,
     Side,
     as_run_by,
-    decode,
+    difference_on,
     encode_one,
     unstated,
 )
@@ -253,24 +253,11 @@ def witnessed(proof: Proof | None, sides: tuple[Engine, Engine]) -> Mismatch | N
     modes = [mode_of(proof.scope, proof.stage), ORDINARY]
     if proof.scope == "all" and all(side.parses_special for side in sides):
         modes += [PARSED, TEMPLATED]
-    shown = (_differ_on(proof.witness, mode, proof.stage, sides) for mode in dict.fromkeys(modes))
+    decoded = proof.stage == "decoding"
+    shown = (
+        difference_on(proof.witness, mode, *sides, decoded=decoded) for mode in dict.fromkeys(modes)
+    )
     return next(filter(None, shown), None)
-
-
-def _differ_on(
-    text: str, mode: Mode, stage: str | None, sides: tuple[Engine, Engine]
-) -> Mismatch | None:
-    one, two = (encode_one(side, text, mode) for side in sides)
-    if isinstance(one, Failure) or isinstance(two, Failure):
-        return None
-    if one != two:
-        return Mismatch(mode, text, tuple(one), tuple(two))
-    if stage != "decoding":
-        return None
-    left, right = (decode(side, one, text) for side in sides)
-    if isinstance(left, Failure) or isinstance(right, Failure) or left == right:
-        return None
-    return Mismatch(mode, text, tuple(one), tuple(two), (left, right))
 
 
 def mode_of(scope: Scope, stage: str | None) -> Mode:

@@ -28,8 +28,6 @@ class GigatokenEngine(LibraryEngine):
     """Two of its tokenizers, one of which finds special tokens; both find the other added ones."""
 
     name = "gigatoken"
-    parses_special = True
-    applies_template = False
 
     def __init__(self, plain: Any, parsing: Any) -> None:
         self._by_special = {"text": plain, "parse": parsing}

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 from ..errors import BpeInteropError, EngineError, EngineMissingError, by_extra
 from ..formats import Files
 from ..quoting import show
+from .rows import engine_row
 
 Special: TypeAlias = Literal["text", "parse"]
 
@@ -153,9 +154,15 @@ class LibraryEngine(OneByOne):
     """An :class:`~.engines.Engine` that runs in this process; ``_encode`` and the like call it."""
 
     name: ClassVar[str]
-    parses_special: ClassVar[bool]
-    applies_template: ClassVar[bool]
     version: str
+
+    @property
+    def parses_special(self) -> bool:
+        return engine_row(self.name).parses_special
+
+    @property
+    def applies_template(self) -> bool:
+        return engine_row(self.name).applies_template
 
     def encode(
         self, text: str, *, special: Special = "text", add_special_tokens: bool = False

@@ -19,6 +19,7 @@ from ..model import BPEModel
 from .child_process import ChildProcess, EndedError
 from .library import Special, installed, shortened, to_install
 from .llamacpp_child import loaded
+from .rows import engine_row
 
 NAME = "llama.cpp"
 DISTRIBUTION = "xllamacpp"
@@ -40,8 +41,8 @@ class LlamaCppEngine:
     """
 
     name = NAME
-    parses_special = True
-    applies_template = True
+    parses_special = engine_row(NAME).parses_special
+    applies_template = engine_row(NAME).applies_template
 
     def __init__(self, head: bytes) -> None:
         """``head`` is a GGUF file without tensors.

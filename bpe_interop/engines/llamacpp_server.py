@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from ..errors import EngineError
 from .library import OneByOne, Special, shortened
+from .rows import engine_row
 
 NAME: Final = "llama-server"
 
@@ -41,8 +42,8 @@ class LlamaServerEngine(OneByOne):
     """
 
     name = NAME
-    parses_special = True
-    applies_template = True
+    parses_special = engine_row(NAME).parses_special
+    applies_template = engine_row(NAME).applies_template
 
     def __init__(self, address: str) -> None:
         """``address`` begins with ``http://`` or ``https://``.

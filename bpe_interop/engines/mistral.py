@@ -18,8 +18,6 @@ class MistralEngine(LibraryEngine):
     """
 
     name = "mistral-common"
-    parses_special = False
-    applies_template = False
 
     def __init__(self, tokenizer: Any, keep: Any) -> None:
         """``keep`` is the policy under which special tokens are decoded to their names."""

@@ -68,7 +68,9 @@ ROWS: Mapping[str, EngineRow] = MappingProxyType(
         ),
         "sentencepiece": EngineRow(parses_special=False, examined=("0.2.3",)),
         "gigatoken": EngineRow(
-            bare=True, doubt="gigatoken splits texts without a regex engine, which is only tested"
+            applies_template=False,
+            bare=True,
+            doubt="gigatoken splits texts without a regex engine, which is only tested",
         ),
         "mistral-common": EngineRow(
             parses_special=False, applies_template=False, examined=("1.13.1",)

@@ -26,8 +26,6 @@ class SentencePieceEngine(LibraryEngine):
     """
 
     name = "sentencepiece"
-    parses_special = False
-    applies_template = True
 
     def __init__(
         self, processor: SentencePieceProcessor, *, bos: bool = False, eos: bool = False

@@ -45,8 +45,6 @@ class TiktokenEngine(LibraryEngine):
     """
 
     name = "tiktoken"
-    parses_special = True
-    applies_template = False
 
     def __init__(self, encoding: Encoding, plain: Iterable[str] = ()) -> None:
         self.encoding = encoding

@@ -36,8 +36,6 @@ class TokenizersEngine(LibraryEngine):
     # A copy for each way would take as long as reading the file, and as much memory.
 
     name = "tokenizers"
-    parses_special = True
-    applies_template = True
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.version = installed("tokenizers") or ""

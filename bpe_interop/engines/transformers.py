@@ -36,8 +36,6 @@ class TransformersEngine(LibraryEngine):
     """What ``AutoTokenizer`` gives, as an engine; nothing is truncated or padded."""
 
     name = "transformers"
-    parses_special = True
-    applies_template = True
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer

@@ -21,6 +21,7 @@ a flag that is left out is false, but ``special`` is true. What is left out is n
 
 from __future__ import annotations
 
+from ..model import LOOKS_BESIDE
 from ..strict_json import Node, parse
 from ..text.spellings import is_a_name
 from .table import NORMALIZERS, PRESETS, OwnPreset
@@ -34,7 +35,7 @@ _KEYS = (
     "template",
     "chat_template",
 )
-_FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
+_FLAGS = (*LOOKS_BESIDE, "normalized")
 
 
 def read_preset(data: bytes, file: str) -> OwnPreset:

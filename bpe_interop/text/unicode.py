@@ -141,12 +141,6 @@ def property_ranges(name: str) -> Ranges:
 
 
 @cache
-def word_ranges(dialect: str) -> Ranges:
-    r"""The code points of ``\w`` in ``fancy-regex`` or ``oniguruma``; they differ on eight."""
-    return _decode(_data()["words"][dialect])
-
-
-@cache
 def case_orbits() -> Mapping[int, tuple[int, ...]]:
     """A code point to all that ``(?i:)`` takes for the same, itself included.
 

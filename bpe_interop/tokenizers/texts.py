@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..encode import Encoder
 from ..engines.library import guarded, library
 from ..errors import EngineError
-from ..model import Affixes, BPEModel, Fallback, Json
+from ..model import FILE_FLAGS, Affixes, BPEModel, Fallback, Json
 from ..quoting import show
 from ..steps import ByteChars, Digits, Punctuation, Split, UnicodeForm
 from ..text.added_tokens import Allowed
@@ -19,8 +19,6 @@ from .encoding import Fixed, Span
 
 if TYPE_CHECKING:
     import tokenizers
-
-_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 class AddedToken:
@@ -72,7 +70,7 @@ class AddedToken:
 
     def as_json(self) -> dict[str, Any]:
         """Its content and flags, under the keys of a ``tokenizer.json``."""
-        return {"content": self.content, **{flag: getattr(self, flag) for flag in _FLAGS}}
+        return {"content": self.content, **{flag: getattr(self, flag) for flag in FILE_FLAGS}}
 
     def __repr__(self) -> str:
         flags = ("rstrip", "lstrip", "single_word", "normalized", "special")

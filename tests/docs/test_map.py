@@ -208,3 +208,43 @@ def test_every_fixture_is_described() -> None:
         if path.is_dir()
     }
     assert rows == there
+
+
+_DEFINED = re.compile(
+    r"^ *(?:pub(?:\(crate\))? )?(?:unsafe )?(?:extern \"C\" )?"
+    r"(?:def|class|fn|struct|enum|mod|const|static) (\w+)",
+    re.MULTILINE,
+)
+_NAME = re.compile(r"`([A-Za-z_]\w*(?:\.\w+)?)`")
+
+
+@cache
+def defined() -> set[str]:
+    """The names that code defines: functions, classes, fields, constants, options, modules."""
+    found: set[str] = set()
+    for folder in ("bpe_interop", "tests", "trust", "benchmarks", "fixtures", "native/src"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".py", ".rs"):
+                found.add(path.stem)
+                text = path.read_text("utf-8")
+                found.update(_DEFINED.findall(text))
+                found.update(re.findall(r"^ *(\w+)(?:: [^\n]+)? = ", text, re.MULTILINE))
+                found.update(re.findall(r"^ +(\w+): ", text, re.MULTILINE))
+    return found
+
+
+_OTHERS = {
+    *("AutoTokenizer", "BPE_INTEROP_DATA", "FixedLength", "dev", "functools", "helpers"),
+    *("importlib", "manager", "mod", "xllamacpp"),
+}
+"""Names on the maps that are not ours to define."""
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_the_names_on_a_map_are_defined(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    named = [name for name in _NAME.findall(text) if not name.endswith((".py", ".md", ".toml"))]
+    names = {part for name in named for part in name.split(".")}
+    folders = {path.name for path in ROOT.glob("**/bpe_interop/**/") if path.is_dir()}
+    assert len(names) > 20
+    assert names - defined() - folders - _OTHERS == set()

@@ -116,13 +116,6 @@ def test_binary_properties_and_aliases_are_both_engines(spelling: str, name: str
     assert ours == by_tokenizers(rf"\p{{{spelling}}}")
 
 
-def test_words_are_each_engines_own() -> None:
-    rust, onig = (unicode.word_ranges(d) for d in ("fancy-regex", "oniguruma"))
-    assert members(rust) == by_tiktoken(r"\w")
-    assert members(onig) == by_tokenizers(r"\w")
-    assert len({*members(rust)}.symmetric_difference(members(onig))) == 8
-
-
 def test_property_names_are_matched_loosely() -> None:
     assert unicode.property_named("lowercase letter") == "Ll"
     assert unicode.property_named("LowercaseLetter") == "Ll"

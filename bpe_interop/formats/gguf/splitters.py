@@ -13,8 +13,6 @@ always what the publisher's own pattern does:
 - Of patterns that run in ``std::regex`` on one byte per code point, ``\p{Lu}`` and its like all
   mean ``\p{L}``.
 - A list of characters never matches white space beyond ASCII, even if it is in the list.
-
-``hand`` marks names whose splitter is written by hand there; those here were held to the engine.
 """
 
 from __future__ import annotations

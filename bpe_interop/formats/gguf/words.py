@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...kernel.tables import as_dict
 from ...merging.canonical import whole_lookups
-from ...model import CHATS, AddedToken, BPEModel
+from ...model import CHATS, LOOKS_BESIDE, AddedToken, BPEModel
 from ...quoting import show
 from ...text.decoders import verbatim_of
 from ...theory.pretokens import text_for
@@ -21,9 +21,7 @@ from .overlaps import equally_long, in_order_of_length
 from .pre_names import Near, chosen, name_over_characters, nearest_names
 from .write import kept_of, puts_space, spelled
 
-_FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "ascii_space")
-_LOOKING = _FLAGS[:3]
-"""The flags by which a token looks at what is beside it."""
+_FLAGS = (*LOOKS_BESIDE, "normalized", "ascii_space")
 _BEFORE = "in the text as it stands, SentencePiece in what the normalizer makes of it"
 """Where user-defined tokens are looked for."""
 _BEHIND = "; behind it llama.cpp puts a space"
@@ -244,7 +242,7 @@ def _found_otherwise(
             return f"llama.cpp takes {show(text)} for a {kind} by its spelling", text
         flag = next((n for n in _FLAGS if getattr(token, n) != getattr(other, n)), None)
         if flag is not None:
-            witness = flag_witness(token) if flag in _LOOKING else None
+            witness = flag_witness(token) if flag in LOOKS_BESIDE else None
             return f"{show(text)} is {flag}, which no key says", witness
     pair = None if theirs.keys() - ours.keys() else in_order_of_length([*ours.values()], taking)
     if pair is None:

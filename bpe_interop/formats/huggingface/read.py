@@ -9,6 +9,7 @@ from typing import NoReturn
 from ...errors import ONLY_BPE, BpeInteropError, FormatError, InvalidModelError
 from ...model import (
     BATCHING,
+    FILE_FLAGS,
     LOADING,
     NETWORK,
     AddedToken,
@@ -65,7 +66,6 @@ _MODEL_KEYS = [
     "vocab",
     "merges",
 ]
-_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 def load(files: Mapping[str, bytes]) -> BPEModel:
@@ -228,9 +228,9 @@ def _read_added(
     notes: list[str] = []
     next_id = len(words.ids)
     for entry in entries:
-        entry.only("id", "content", *_FLAGS)
+        entry.only("id", "content", *FILE_FLAGS)
         stated, text = entry["id"].id(), entry["content"].be(str)
-        single_word, lstrip, rstrip, normalized, special = (entry[f].be(bool) for f in _FLAGS)
+        single_word, lstrip, rstrip, normalized, special = (entry[f].be(bool) for f in FILE_FLAGS)
         if not text:
             notes.append(f"{entry.path} is empty; tokenizers passes over it, and so do we")
             continue

@@ -11,7 +11,14 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from ....model import AddedToken, Alphabet, SequenceTemplate, TemplatePart, TemplateToken
+from ....model import (
+    LOOKS_BESIDE,
+    AddedToken,
+    Alphabet,
+    SequenceTemplate,
+    TemplatePart,
+    TemplateToken,
+)
 from ....quoting import show
 from ....steps import NormalizerStep, PreTokenizerStep
 from ....strict_json import Node
@@ -369,9 +376,6 @@ def served_roles(files_beside: Companions, root: Node, choice: Choice) -> list[S
     return with_assumed(stated, none, padding_role(root), root.file)
 
 
-_SIDES = ("lstrip", "rstrip", "single_word")
-
-
 AskedToken: TypeAlias = tuple[AddedToken, str]
 """A token to add, with the id that its file states, and the file."""
 
@@ -470,7 +474,7 @@ def _number(node: Node, key: str) -> int:
 def _token(node: Node, number: int) -> AddedToken:
     special = node.flag("special", default=False)
     normalized = node.flag("normalized", default=not special)
-    lstrip, rstrip, single = (node.flag(f, default=False) for f in _SIDES)
+    lstrip, rstrip, single = (node.flag(f, default=False) for f in LOOKS_BESIDE)
     text = node["content"].be(str)
     return AddedToken(text, number, special, lstrip, rstrip, single, normalized)
 
@@ -523,13 +527,13 @@ def _flags(
     plain: bool,
 ) -> Iterator[tuple[str, bool]]:
     idle = plain and not any(normalized_matters([*each.values()]) for each in (before, after))
-    matter = {*_SIDES, "special"} if idle else {*_SIDES, "special", "normalized"}
+    matter = {*LOOKS_BESIDE, "special"} if idle else {*LOOKS_BESIDE, "special", "normalized"}
     changed: dict[tuple[str, bool], list[str]] = {}
     for text, token in before.items():
         other = after.get(text, token)
         flags = [
             flag
-            for flag in (*_SIDES, "normalized", "special")
+            for flag in (*LOOKS_BESIDE, "normalized", "special")
             if getattr(other, flag) != getattr(token, flag)
         ]
         if flags:
