@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..diff import Difference
-from ..model import BATCHING, BPEModel, Json
+from ..model import BATCHING, CHATS, BPEModel, Json
 from ..quoting import show
 
 COVERED = "roles of tokens, the chat template, truncation and padding, and what loaders read"
@@ -27,7 +27,7 @@ def metadata_apart(
         how = "a side's files cannot be read as a model, so it is not compared"
         return (Difference("metadata", "unstated", how),)
     chat = (each for each in differences if each.field == "chat_template")
-    return (*_roles(a, b), *chat, *_batching(a, b), *_loaders(a, b))
+    return (*_roles(a, b), *chat, *_named_chats(a, b), *_batching(a, b), *_loaders(a, b))
 
 
 def _loaders(a: BPEModel, b: BPEModel) -> Iterator[Difference]:
@@ -59,6 +59,16 @@ def _roles(a: BPEModel, b: BPEModel) -> Iterator[Difference]:
     ]
     if apart:
         yield Difference("roles", "different", ", ".join(apart))
+
+
+def _named_chats(a: BPEModel, b: BPEModel) -> Iterator[Difference]:
+    """Chat templates that are asked for by name, such as ``tool_use``."""
+    left, right = (each if isinstance(each := m.extras.get(CHATS), dict) else {} for m in (a, b))
+    for name in sorted(left.keys() | right.keys()):
+        if left.get(name) != right.get(name):
+            silent = "first" if name not in left else "second" if name not in right else ""
+            what = f"the {silent} has none" if silent else "another text"
+            yield Difference("chat_template", "different", f"{show(name)}: {what}")
 
 
 def _by_role(model: BPEModel) -> dict[str, list[str]]:

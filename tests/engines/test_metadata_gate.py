@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -24,14 +25,23 @@ CONFIG = {
     "eos_token": "<|endoftext|>",
     "chat_template": "{{ messages }}",
 }
-CHANGES = [
+CHANGES: list[tuple[dict[str, Any], str]] = [
     ({"eos_token": "<|fim_prefix|>"}, "roles"),
     ({"chat_template": "{{ messages[0] }}"}, "chat_template"),
     ({"chat_template": None}, "chat_template"),
+    (
+        {
+            "chat_template": [
+                {"name": "default", "template": CONFIG["chat_template"]},
+                {"name": "tool_use", "template": "{{ tools }}"},
+            ]
+        },
+        "chat_template",
+    ),
 ]
 
 
-def served(path: Path, changes: dict[str, str | None]) -> str:
+def served(path: Path, changes: dict[str, Any]) -> str:
     """A directory of cl100k-tiny with these settings."""
     source = FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface" / "tokenizer.json"
     path.mkdir()
@@ -132,7 +142,7 @@ def test_every_page_says_the_same_list(page: str) -> None:
 @pytest.mark.parametrize("locked", [False, True], ids=["a directory", "a lock file"])
 @pytest.mark.parametrize(("changes", "field"), CHANGES)
 def test_another_role_or_chat_template_fails_where_it_is_asked_for(
-    changes: dict[str, str | None], field: str, locked: bool, tmp_path: Path
+    changes: dict[str, Any], field: str, locked: bool, tmp_path: Path
 ) -> None:
     same, other = served(tmp_path / "same", {}), served(tmp_path / "other", changes)
     one, two = map(AutoTokenizer.from_pretrained, (same, other))
