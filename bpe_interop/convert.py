@@ -324,7 +324,12 @@ def _without_roles(model: BPEModel) -> Iterator[str]:
             + ("" if "pad" in roles else ", --pad TOKEN the one for padding")
         )
     first = next(iter((model.sequence_template or SequenceTemplate()).single), None)
-    if isinstance(first, TemplateToken) and not any(map(named.get, first.ids)):
+    # What a stale id places has a note of its own.
+    if (
+        isinstance(first, TemplateToken)
+        and not any(map(named.get, first.ids))
+        and not any(stale_template(model))
+    ):
         yield (
             f"the template places {show(first.name)} first, which has no role, so bos_token is "
             "None where a chat template asks for it: --bos TOKEN names it"

@@ -57,7 +57,13 @@ def stale_template(model: BPEModel) -> Iterator[str]:
         if not isinstance(part, TemplateText)
         for number in part.ids
     }
-    taken, texts = all_ids(model), texts_of_ids(model, {number for _, number in named})
+    numbers = {number for _, number in named}
+    taken, texts = all_ids(model), texts_of_ids(model, numbers)
+    # Bytes that are no text are never a token that is named.
+    contents: dict[int, bytes | str] = {
+        **numbered(model.vocab.ids, numbers.difference(texts)),
+        **texts,
+    }
     for (name, number), count in named.items():
         places = f"the sequence template names {show(name)}, and places the id {number}"
         if number not in taken:
@@ -66,9 +72,9 @@ def stale_template(model: BPEModel) -> Iterator[str]:
                 "place a token cannot hold it; correct the id, or write another template: "
                 f"bpe-interop extend SRC DST --bos {show(name)} --template bos"
             )
-        elif count == 1 and texts.get(number, name) != name:
+        elif count == 1 and (held := contents.get(number, name)) != name:
             yield (
-                f"{places}, which is {show(texts[number])} here: engines place the id, whatever "
+                f"{places}, which is {show(held)} here: engines place the id, whatever "
                 "the name; correct it in the template"
             )
 

@@ -36,6 +36,7 @@ from ..proof.prove import Proof, prove
 from ..proof.stage import Scope
 from ..quoting import show
 from ..ticks import begin
+from ..usage_notes import texts_of_ids
 from .report import Check, Report
 from .run import Sides, Tally, ask_both
 from .sides import (
@@ -628,10 +629,17 @@ def _left_to_callers(model: BPEModel, engine: str) -> Iterator[str]:
     template = model.sequence_template
     if engine_row(engine).applies_template or template is None:
         return
-    tokens = [piece.name for piece in template.single if isinstance(piece, TemplateToken)]
+    # A stale template names another token than the one that it places.
+    parts = [part for part in template.single if isinstance(part, TemplateToken)]
+    texts = texts_of_ids(model, {number for part in parts for number in part.ids})
+    tokens = [
+        show(texts[number]) if number in texts else f"the id {number}"
+        for part in parts
+        for number in part.ids
+    ]
     if tokens:
         yield (
-            f"{engine} places no tokens around a text: add {' and '.join(map(show, tokens))} "
+            f"{engine} places no tokens around a text: add {' and '.join(tokens)} "
             "in your own code; the file keeps the sequence template for other tools"
         )
 

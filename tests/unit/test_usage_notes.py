@@ -249,6 +249,21 @@ def test_word_as_special_token_is_left_out_and_found_inside_words(tmp_path: Path
     assert f'"card" {number};' in note
 
 
+def test_an_id_of_a_template_that_is_a_byte_which_is_no_text(
+    tmp_path: Path, command: Command
+) -> None:
+    first = id_of(Tokenizer.from_file(str(SOURCE)), to_chars(b"\xa5"))
+    source = changed(tmp_path, post_processor=placing(first))
+    assert Tokenizer.from_file(str(source / "tokenizer.json")).encode("the").ids[0] == first
+    said = f"places the id {first}, which is b'\\xa5' here"
+    assert said in command("inspect", source).out
+    written = command("convert", source, tmp_path / "hf", "--to", "hf", "--no-verify")
+    assert said in written.out
+    assert 'places "<|endoftext|>" first' not in written.out
+    ranks = command("convert", source, tmp_path / "ranks", "--to", "tiktoken")
+    assert f"add the id {first} in your own code" in ranks.out.replace("\n            ", " ")
+
+
 def test_template_of_a_source_that_does_not_state_its_tokens_is_not_called_stale(
     tmp_path: Path,
 ) -> None:
