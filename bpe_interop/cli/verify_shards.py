@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..text.visible import many
 from ..token_files import check_token_files
 from .manual import NO, UNKNOWN, YES, command
 from .options import file_names, json_option
@@ -68,8 +69,9 @@ def verify_shards_command(folder: str, sample: int, seed: int, json_output: bool
     else:
         counts = checked.manifest.counts
         lines("files", [f"{checked.files:,}, {counts['tokens']:,} ids"])
-        same = f"{checked.same_bytes:,} decode to the source's bytes"
-        compared = f"{checked.sampled:,} documents have the right ids; {same}"
+        same = f"{checked.same_bytes:,} of {checked.sampled:,} decoded to the source's bytes"
+        have = "has" if checked.sampled == 1 else "have"
+        compared = f"{many(checked.sampled, 'document')} {have} the right ids; {same}"
         lines("sample", [compared if checked.sampled else "no document was compared"])
         lines("not read", list(checked.unread))
         nothing = "nothing in the files" if checked.unread or not sample else "nothing"

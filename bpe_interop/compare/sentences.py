@@ -346,7 +346,8 @@ def report_lines(
         outcome = OUTCOMES[stage.outcome]
         outcome = outcome.upper() if stage.outcome == "refuted" else outcome
         yield LabelledLine("stage", f"{stage.name:<18} {outcome:<10} {_why(stage, report)}")
-    size = f"{report.compared:,} texts ({report.bytes:,} bytes): {'; '.join(report.scopes)}"
+    size = f"{many(report.compared, 'text')} ({many(report.bytes, 'byte')})"
+    size += f": {'; '.join(report.scopes)}"
     yield LabelledLine("ran", size if report.compared else "no text")
     if report.corpus is not None:
         for line in corpus_lines(report.corpus):
@@ -384,7 +385,8 @@ def _without_mismatch(report: Report) -> str:
     if not report.compared:
         return f"no side answered any of {report.texts:,} texts that the other did"
     some = "" if report.compared == report.texts else f" of {report.texts:,}"
-    parts = [f"equal on {report.compared:,}{some} texts ({report.bytes:,} bytes)"]
+    texts = f"{report.compared:,}{some} texts" if some else many(report.compared, "text")
+    parts = [f"equal on {texts} ({many(report.bytes, 'byte')})"]
     if report.verdict == "tested":
         parts += ["interrupted before all were compared"] if report.interrupted else []
         return "; ".join([*parts, "not proved"])

@@ -198,8 +198,8 @@ def fill_template(model: BPEModel) -> BPEModel:
     for family in FAMILIES:
         if family.file in origin.files.values():
             note = (
-                f"sequence template supplied by the file's sha256: the file is that of "
-                f"{family.name} ({family.source})"
+                f"the sequence template is that of {family.name} ({family.source}), whose file has "
+                "the same sha256"
             )
             notes = (*origin.notes, note, *filter(None, [family.note]))
             return replace(

@@ -228,7 +228,7 @@ def test_a_proof_can_be_required() -> None:
     one, two = spm / "sentencepiece", spm / "huggingface"
     assert assert_parity(one, two, ["a"]).verdict == "tested"
     said = assert_fails(one, two, ["a"], require="proved")
-    assert said.startswith("TESTED      equal on 1 texts (1 bytes); not proved; but not accepted\n")
+    assert said.startswith("TESTED      equal on 1 text (1 byte); not proved; but not accepted\n")
     assert "\nbecause     --require proved asks for a proof\n" in said
     assert "\nstage       sequence template  not proved " in said
 

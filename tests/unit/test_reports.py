@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
@@ -180,7 +179,7 @@ def test_a_report_that_cannot_be_written_costs_no_comparison(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     (tmp_path / "folder.html").mkdir()
-    monkeypatch.setattr(sys.modules["bpe_interop.cli.verify"], "verify", None)
+    monkeypatch.setattr(importlib.import_module("bpe_interop.cli.verify"), "verify", None)
     done = run("no-such-source", "nor-this", "--report", tmp_path / name)
     assert done.exit_code == 2
     assert "--report" in done.output

@@ -181,7 +181,7 @@ def _added(trip: RoundTrip, decided: Decided) -> Words | None:
         return None
     (what, consequence), tokens = next(iter(reasons.items()))
     return (
-        f"{len(tokens)} added tokens {what}, such as {show(tokens[0].text)}",
+        f"added tokens {what} ({len(tokens):,}), such as {show(tokens[0].text)}",
         consequence,
         flag_witness(tokens[0]) or ("a" * tokens[0].normalized + tokens[0].text),
     )
@@ -226,7 +226,9 @@ def _renamed(model: BPEModel, read: dict[str, AddedToken]) -> Words | None:
     more = [show(text) for text in read if text not in added]
     changes = []
     if defined:
-        changes.append(f"{len(defined)} added tokens become user-defined pieces, as {defined[0]}")
+        changes.append(
+            f"added tokens become user-defined pieces ({len(defined):,}), as {defined[0]}"
+        )
     if gained:
         changes.append(
             f"{', '.join(gained[:4])} gain the roles that SentencePiece gives them, and lose none"

@@ -75,7 +75,7 @@ def _added(model: BPEModel) -> Iterator[Words]:
     if plain:
         spelled = (token.text for token in plain if token.text.encode() not in model.vocab.ids)
         yield (
-            f"{len(plain)} added tokens that are not special, which match in every text",
+            f"added tokens that are not special ({len(plain):,}), which match in every text",
             "they would become special tokens with the same ids, which tiktoken matches only "
             "where they are allowed; elsewhere encode refuses them, and encode_ordinary takes them "
             "for text",
@@ -84,14 +84,14 @@ def _added(model: BPEModel) -> Iterator[Words]:
     flagged = [token for token in added if token.looks_around]
     if flagged:
         yield (
-            f"{len(flagged)} added tokens with lstrip, rstrip or single_word",
+            f"added tokens with lstrip, rstrip or single_word ({len(flagged):,})",
             "tiktoken knows no such flags: the text around the token would be kept or matched",
             flag_witness(flagged[0]),
         )
     late = [token for token in added if token.normalized]
     if late and (model.normalizer or normalized_matters(list(added))):
         yield (
-            f"{len(late)} added tokens that are looked for in normalized text",
+            f"added tokens that are looked for in normalized text ({len(late):,})",
             "tiktoken looks for all special tokens at once, in the text as it stands",
         )
     prefixed = prefixed_text(token.text for token in added)
