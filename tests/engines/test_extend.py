@@ -118,6 +118,22 @@ def test_a_word_of_the_vocabulary_keeps_its_id() -> None:
     assert note.startswith(f'"{word}" was an ordinary token')
 
 
+@pytest.mark.parametrize("given", ["--token", "--special"])
+def test_a_word_that_the_vocabulary_spells_otherwise_is_to_be_left_out(
+    command: Command, tmp_path: Path, given: str
+) -> None:
+    """tokenizers would give it a second id, by which texts no longer have the first."""
+    engine = HuggingFaceTokenizer.from_file(str(HUB / "tokenizer.json"))
+    first = engine.token_to_id("\u0120the")
+    assert engine.encode(" the").ids == [first]
+    engine.add_tokens([" the"])
+    assert engine.encode(" the").ids == [engine.token_to_id(" the")] != [first]
+    refused = command("extend", HUB, tmp_path / "out", given, " the")
+    assert refused.code == 2
+    assert 'leave " the" out: it is a token of the vocabulary already' in refused.err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("token", "text", "settings"),
     [

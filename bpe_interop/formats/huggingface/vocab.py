@@ -261,12 +261,23 @@ def _explain_shared(node: Node, ids: dict[str, int]) -> NoReturn:
     for spelling, number in ids.items():
         other = first.setdefault(number, spelling)
         if other is not spelling:
+            # As where a user adds " the", which byte-level vocabularies hold as "\u0120the".
+            same = next(
+                (b for a, b in ((other, spelling), (spelling, other)) if _is_of(a, b)), None
+            )
             node.fail(
                 f"the tokens {show(other)} and {show(spelling)} have the same id {number}: which "
                 "of them tokenizers knows it by goes by the order of a hash table",
-                fix="give each token an id of its own",
+                fix="give each token an id of its own"
+                if same is None
+                else f"leave {show(same)} out: it is a token of the vocabulary already",
             )
     raise AssertionError("no two tokens have the same id")
+
+
+def _is_of(spelling: str, text: str) -> bool:
+    """Whether a token of a byte-level vocabulary is that text."""
+    return spelling == to_chars(text.encode("utf-8", "surrogatepass"))
 
 
 def _read_affix(node: Node, alphabet: Alphabet) -> bytes:
