@@ -56,6 +56,7 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "narrower: not left": "it spares a proof that would say no",
     },
     "theory.splitters": {
+        "_class: less == NOTHING": "to take no character away changes nothing",
         "Reader.read: known is None": _KEPT,
         "_Splitter._choice: before != 'fresh'": "where a step begins afresh, there is a cut anyway",
     },

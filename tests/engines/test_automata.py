@@ -253,11 +253,19 @@ def test_what_is_not_decided_says_so(source: str, why: str) -> None:
             ask(tree(source))
 
 
+def matches_of(source: str) -> tuple[Split]:
+    return (Split(Pattern(source, "oniguruma"), "removed", invert=True),)
+
+
+def test_two_patterns_alone_are_decided_by_their_languages() -> None:
+    compared = compared_cuts(matches_of("a+|[^a]"), matches_of("[^a]|a+"))
+    assert (compared.text, compared.by) == (None, "Theorem 11")
+    compared = compared_cuts(matches_of("a+|[^a]"), matches_of("[^a]|a{1,2}"))
+    assert (compared.text, compared.by) == ("aaa", "Theorem 11")
+
+
 def test_the_empty_text_shows_no_difference() -> None:
     """``a+`` and ``a*`` leave the empty text without a pretoken that has ids."""
-    one, two = (
-        (Split(Pattern(source, "oniguruma"), "removed", invert=True),) for source in ("a+", "a*")
-    )
-    compared = compared_cuts(one, two)
+    compared = compared_cuts(matches_of("a+"), matches_of("a*"))
     assert compared.text is None
     assert "matches nothing" in compared.why
