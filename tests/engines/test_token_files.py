@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 import random
@@ -413,6 +414,30 @@ def test_both_parts_are_in_shards_of_their_own(
             assert found == expected
     found_wrong = check_token_files(tmp_path / "ids", sample=100)
     assert (found_wrong.wrong, found_wrong.same_bytes) == ((), 100)
+
+
+def test_a_run_that_ends_while_shards_are_joined_is_gone_on_with(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shards that are joined already are gone by then, and made again."""
+    settings, state = Settings("nanogpt", special="text", eos=EOS), tmp_path / "state"
+    read: list[Path] = []
+
+    def full(path: Path) -> Iterator[bytes]:
+        read.append(path)
+        if len(read) > 3:
+            raise OSError(28, "No space left on device")
+        yield path.read_bytes()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(importlib.import_module("bpe_interop.token_files.writer"), "chunks", full)
+        with pytest.raises(TargetError, match="No space left"):
+            encode(corpus, tmp_path / "ids", settings, state=state)
+    assert left(tmp_path) == ["ids.unfinished", "state"]
+    assert not (tmp_path / "ids.unfinished" / read[0].name).exists()
+    encode(corpus, tmp_path / "ids", settings, state=state)
+    found = np.memmap(tmp_path / "ids" / "train.bin", np.uint16, "r")
+    assert found.tolist() == [*chain.from_iterable(expected_ids(corpus))]
 
 
 def test_what_an_earlier_layout_left_is_no_part_of_the_folder(corpus: Path, tmp_path: Path) -> None:
