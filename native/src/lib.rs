@@ -6,6 +6,7 @@
 
 mod added;
 mod around;
+mod blocks;
 mod canonical;
 mod comparing;
 mod decoding;
@@ -18,8 +19,6 @@ mod known;
 mod memories;
 mod merges;
 mod merging;
-#[allow(unsafe_code)]
-mod near;
 mod normal_forms;
 mod objects;
 mod offsets;
@@ -28,6 +27,8 @@ mod piece_encoding;
 mod piece_forms;
 mod piece_merging;
 mod pieces;
+#[allow(unsafe_code)]
+mod processor;
 mod ranks;
 mod seed;
 mod splitting;

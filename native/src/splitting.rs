@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::blocks::{Blocks, WAIT};
 use crate::strides::{Automaton, Strides};
 
 /// The match ends before this character, and a new one begins with it.
@@ -21,6 +22,11 @@ const PAGES: usize = 0x110000 / 256;
 
 /// How many stretches are found at a time.
 pub const BLOCK: usize = 1024;
+/// Where so many are found, there may be no room for those of a further 64 bytes.
+pub const FULL: usize = BLOCK - 64;
+
+/// Blocks are worth it if of so many places one is open at most.
+const OPEN: usize = 16;
 
 /// Marks the end of a stretch that nothing matches.
 pub const GAP: u32 = 1 << 31;
@@ -61,6 +67,7 @@ pub struct Table {
     start: u32,
     end: u32,
     strides: Strides,
+    blocks: Option<Blocks>,
     behavior: Behavior,
     invert: bool,
     covers: bool,
@@ -75,6 +82,9 @@ pub struct Cursor {
     /// Where the match began, and where it could end last; if nowhere yet, where it began.
     pub begin: usize,
     pub last: usize,
+    /// Where blocks are tried next, and how long they wait after an open place.
+    pub wide: usize,
+    pub wait: usize,
     again: u64,
     /// Whether the end of the text was reached.
     pub finished: bool,
@@ -134,13 +144,14 @@ impl Table {
             .iter()
             .map(|&page| page.try_into().ok())
             .collect();
-        let strides = Strides::of(&Automaton {
+        let table = Automaton {
             ascii: &ascii,
             entries: given.entries,
             stride,
             start: given.start,
             end: given.end as usize,
-        });
+        };
+        let (strides, blocks) = (Strides::of(&table), Blocks::of(&table, OPEN));
         Some(Table {
             ascii,
             pages: boxed(0, numbers?.into_iter())?,
@@ -149,6 +160,7 @@ impl Table {
             start: given.start,
             end: given.end,
             strides,
+            blocks,
             behavior: Behavior::numbered(given.behavior)?,
             invert: given.invert,
             covers: given.covers,
@@ -172,6 +184,8 @@ impl Table {
             state: self.start,
             begin: 0,
             last: 0,
+            wide: 0,
+            wait: WAIT,
             again: 0,
             finished: false,
         }
@@ -204,17 +218,51 @@ impl Table {
         )
     }
 
+    /// Goes on in ASCII by what is derived from the table, as `Strides::run` does.
+    #[inline(always)]
+    fn ascii(
+        &self,
+        text: &[u8],
+        at: &mut Cursor,
+        out: &mut [u32; BLOCK],
+        mut count: usize,
+    ) -> usize {
+        let Some(blocks) = &self.blocks else {
+            return self.strides.run(text, at, out, count, text.len());
+        };
+        loop {
+            if at.place >= at.wide {
+                if self.strides.settled(at) {
+                    let before = count;
+                    count = blocks.run(text, at, out, count);
+                    if count > before {
+                        (at.last, at.state) = (at.begin, self.start);
+                    }
+                    if count >= FULL {
+                        return count;
+                    }
+                } else {
+                    at.wide = at.place + WAIT;
+                }
+            }
+            count = self.strides.run(text, at, out, count, at.wide);
+            if at.place < at.wide || at.place == text.len() || count >= FULL {
+                return count;
+            }
+        }
+    }
+
     /// Writes the ends of the next matches, and of single characters between them, those with
     /// `GAP`; how many. None: characters are read again and again, so Python does it.
     pub fn scan(&self, text: &[u8], cursor: &mut Cursor, out: &mut [u32; BLOCK]) -> Option<usize> {
         let mut at = *cursor;
         let mut count = 0;
-        while count < BLOCK - 1 {
+        while count < FULL {
             let mut back = false;
-            while at.place < text.len() && count < BLOCK - 1 {
+            while at.place < text.len() && count < FULL {
                 if text[at.place] < 0x80 {
-                    count = self.strides.run(text, &mut at, out, count);
-                    if at.place == text.len() || count == BLOCK - 1 {
+                    count = self.ascii(text, &mut at, out, count);
+                    if at.place == text.len() || count >= FULL {
                         break;
                     }
                 }
@@ -406,6 +454,7 @@ impl Splitter {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::processor::Finder;
 
     /// Runs of `a`, `b` after them if there is one; nothing else is matched.
     pub fn table(behavior: u32, invert: bool) -> Table {
@@ -503,8 +552,9 @@ pub mod tests {
         assert!(!given(&[BACK, BACK], &[0; PAGES], 2));
     }
 
-    /// A table of some states and classes, with whatever flags a pattern may have.
-    fn any_table(random: &mut impl FnMut(u32) -> u32) -> Table {
+    /// A table of some states and classes, with whatever flags a pattern may have; `covers`: often
+    /// one of which every text begins with a match.
+    fn any_table(random: &mut impl FnMut(u32) -> u32, covers: bool) -> Table {
         let (states, classes) = (1 + random(6), 4);
         let mut entries = vec![];
         for state in 0..states {
@@ -516,10 +566,17 @@ pub mod tests {
                     0..=5 if state == 0 => after,
                     4 | 5 if begun & BACK == 0 => begun | CUT | ACCEPTS,
                     6 if state > 0 => BACK | ACCEPTS,
+                    _ if state == 0 && covers => after,
+                    _ if covers => BACK | (random(8).min(1) * ACCEPTS),
                     _ => BACK,
                 });
             }
-            entries.push(if state > 0 { random(2) * ACCEPTS } else { BACK });
+            let most = if covers { 8 } else { 2 };
+            entries.push(if state > 0 {
+                random(most).min(1) * ACCEPTS
+            } else {
+                BACK
+            });
             entries.extend([BACK; 3]);
         }
         let byte_classes: Vec<u8> = (0..=255).map(|byte: u8| byte % 4).collect();
@@ -546,12 +603,25 @@ pub mod tests {
                 .wrapping_add(1442695040888963407);
             ((state >> 33) % u64::from(below)) as u32
         };
-        let (mut most, mut marks) = (0, 0);
-        for _ in 0..3000 {
-            let quick = any_table(&mut random);
-            let mut plain = any_table(&mut random);
+        let (mut most, mut marks, mut blocks) = (0, 0, 0);
+        for round in 0..4000 {
+            let mut quick = any_table(&mut random, round % 2 == 0);
+            let mut plain = any_table(&mut random, false);
             plain.entries = quick.entries.clone();
             plain.strides = Strides::none(1024, 8);
+            plain.blocks = None;
+            // However many places are open.
+            quick.blocks = Blocks::of(
+                &Automaton {
+                    ascii: &quick.ascii,
+                    entries: &quick.entries[..],
+                    stride: 8,
+                    start: quick.start,
+                    end: quick.end as usize,
+                },
+                0,
+            );
+            blocks += usize::from(quick.blocks.as_ref().is_some_and(Blocks::cuts));
             let (states, of_one) = quick.strides.sizes();
             (most, marks) = (most.max(states), marks.max(of_one));
             for _ in 0..30 {
@@ -563,9 +633,18 @@ pub mod tests {
                 assert_eq!(quick.matches(text), plain.matches(text));
             }
             // Many blocks of ends, and marks where a block is full.
-            let text: Vec<u8> = (0..3000).map(|_| b"abcd"[random(4) as usize]).collect();
-            assert_eq!(quick.matches(&text), plain.matches(&text));
+            for rare in [0, 5, 50] {
+                let text: String = (0..3000)
+                    .map(|_| match random(rare + 1) {
+                        0 if rare > 0 => ['c', 'd', '\u{e9}', '\u{4e00}'][random(4) as usize],
+                        _ => ['a', 'b', 'c', 'd'][random(if rare > 0 { 2 } else { 4 }) as usize],
+                    })
+                    .collect();
+                let text = text.as_bytes();
+                assert_eq!(quick.matches(text), plain.matches(text));
+            }
         }
         assert!(most == 14 && marks > 2);
+        assert!(blocks > 100 || Finder::new().is_none(), "{blocks}");
     }
 }

@@ -17,14 +17,18 @@ const MOST: usize = 14;
 const TAKEN: usize = 3;
 
 /// Which states are the most frequent is counted here. All texts are cut the same, whatever it is.
-const SAMPLE: &str = "It was the best of times, it was the worst of times. \"Well,\" said he, \
+pub const SAMPLE: &str = "It was the best of times, it was the worst of times. \"Well,\" said he, \
     \"I don't know; we'll see in 1859 - or 60.\"\n\nThe Prince's house (No. 12) wasn't far from \
     here:\nthey have walked there, and they're back.\n\n\
     #include <stdio.h>\n\nstatic int main(int argc, char **argv) {\n    for (int i = 0; i < 10; \
     ++i) {\n        if (argv[i] == NULL || i != x->size) {\n            return -1;\n        }\n    \
     }\n}\n\nclass Table(Base):\n    \"\"\"What is there.\"\"\"\n\n    def rows(self, name: str = \
     'all') -> list[int]:\n        # All of them\n        return [row for row in self._rows if \
-    row.is_known()]\n";
+    row.is_known()]\n\n\
+    The prince rose, and every one of the officers there agreed that her very words were free \
+    from all reserve. \"Where is the carriage?\" he asked; they were ready to return, but several \
+    were never seen again. All these letters were written in the garden, and it was there that \
+    she received them, late in the evening, after everybody had retired to rest.\n";
 
 /// What all states do with one byte: four bits for each.
 #[derive(Clone, Copy, Default)]
@@ -36,13 +40,13 @@ struct Row {
 }
 
 /// The runs of a state, as rows of the table.
-type Runs = Vec<u32>;
+pub type Runs = Vec<u32>;
 
-/// What a step does.
-struct Step {
-    runs: Runs,
-    taken: usize,
-    puts: bool,
+/// What a step does. No runs: no text goes on like this.
+pub struct Step {
+    pub runs: Runs,
+    pub taken: usize,
+    pub puts: bool,
 }
 
 /// The derived table.
@@ -72,7 +76,7 @@ impl Automaton<'_> {
         self.entries[run as usize + class]
     }
 
-    fn class(&self, byte: u8) -> usize {
+    pub fn class(&self, byte: u8) -> usize {
         usize::from(self.ascii[usize::from(byte & 0x7F)])
     }
 
@@ -80,8 +84,25 @@ impl Automaton<'_> {
         run as usize / self.stride
     }
 
+    /// The rows that a run comes to from a row.
+    pub fn followers(&self, run: u32) -> impl Iterator<Item = u32> + '_ {
+        let entries = (0..self.end).map(move |class| self.entry(run, class));
+        entries
+            .filter(|entry| entry & BACK == 0)
+            .map(|entry| entry >> SHIFT)
+    }
+
+    /// Whether every text begins with a match.
+    pub fn covers(&self) -> bool {
+        let certain = self.certain();
+        (0..self.end).all(|class| {
+            let entry = self.entry(self.start, class);
+            entry & (BACK | CUT) == 0 && certain[self.number(entry >> SHIFT)]
+        })
+    }
+
     /// For each row, whether a run there has a new end before it goes back to an old one.
-    fn certain(&self) -> Vec<bool> {
+    pub fn certain(&self) -> Vec<bool> {
         let mut certain = vec![true; self.entries.len() / self.stride];
         loop {
             let before = certain.clone();
@@ -98,7 +119,7 @@ impl Automaton<'_> {
     }
 
     /// What a state does with a character. None: it is left to the table.
-    fn step(&self, certain: &[bool], runs: &[u32], class: usize) -> Option<Step> {
+    pub fn step(&self, certain: &[bool], runs: &[u32], class: usize) -> Option<Step> {
         // The run of a match that begins with this character.
         let begun = self.entry(self.start, class);
         let begun = (begun & (CUT | ACCEPTS | BACK) == 0).then_some(begun >> SHIFT);
@@ -130,7 +151,7 @@ impl Automaton<'_> {
                 });
             }
         }
-        (!kept.is_empty()).then_some(Step {
+        Some(Step {
             runs: kept,
             taken: 0,
             puts: false,
@@ -149,7 +170,8 @@ impl Automaton<'_> {
             }
             let next = self
                 .step(certain, &runs, self.class(byte))
-                .map(|step| step.runs);
+                .map(|step| step.runs)
+                .filter(|runs| !runs.is_empty());
             runs = next.unwrap_or_else(|| start.clone());
         }
         counted.sort_by_key(|&(count, _)| std::cmp::Reverse(count));
@@ -191,7 +213,13 @@ impl Strides {
         }
     }
 
-    /// Goes on as far as it can, and writes the ends of matches behind the first `count`; how many
+    /// Whether all boundaries before the place of a cursor are known.
+    #[inline(always)]
+    pub fn settled(&self, at: &Cursor) -> bool {
+        at.last == at.begin || self.certain[at.state as usize >> self.shift]
+    }
+
+    /// Goes on as far as it can, up to a place at most, and writes the ends of matches behind the first `count`; how many
     /// there are then.
     #[inline(always)]
     pub fn run(
@@ -200,17 +228,18 @@ impl Strides {
         at: &mut Cursor,
         out: &mut [u32; BLOCK],
         mut count: usize,
+        most: usize,
     ) -> usize {
         let row = at.state as usize >> self.shift;
         let mut state = u32::from(self.alone[row]);
-        if state == 0 || !(self.certain[row] || at.last == at.begin) {
+        if state == 0 || !self.settled(at) {
             return count;
         }
         let before = count;
         // A step puts one end at most.
-        let limit = text.len().min(at.place + (BLOCK - 1 - count));
+        let limit = most.min(text.len()).min(at.place + (BLOCK - 1 - count));
         let mut place = at.place;
-        for &byte in &text[place..limit] {
+        for &byte in text.get(place..limit).unwrap_or(&[]) {
             let row = self.rows[usize::from(byte)];
             let next = row.next.wrapping_shr(state) as u32 & 0x3C;
             if next == 0 {

@@ -1,7 +1,7 @@
 //! Byte strings one after the other, numbered in their order, and found by content.
 #![forbid(unsafe_code)]
 
-use crate::near::bring_near;
+use crate::processor::bring_near;
 use crate::seed::Seed;
 
 /// The most bytes and the most tokens: both are counted in 31 bits.
