@@ -241,6 +241,17 @@ def test_batches_are_padded_on_the_side_of_the_class(
     assert a == stated.get("padding_side", "left")
 
 
+def test_a_space_that_is_said_otherwise_is_told_without_added_tokens_too(tmp_path: Path) -> None:
+    model_file(tmp_path / "A")
+    config = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": False}
+    config |= {"add_prefix_space": False}
+    (tmp_path / "A" / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    ids = bpe_interop.load(tmp_path / "A").encode("hi")
+    assert transformers.AutoTokenizer.from_pretrained(tmp_path / "A")("hi")["input_ids"] != ids
+    notes = bpe_interop.load(tmp_path / "A").model.origin.notes
+    assert any("add_prefix_space in tokenizer_config.json is false" in note for note in notes)
+
+
 def test_an_added_token_that_is_normalized_is_told(tmp_path: Path) -> None:
     """It begins with the space that stands before texts, and then takes it (transformers 4.57)."""
     first = model_file(tmp_path / "A")
