@@ -147,7 +147,7 @@ def joiner_of_tokens(
     return None if joined is None else TextJoiner(joined, after=steps[place:])
 
 
-_MANY = 24
+_MANY = 12
 """Ids from which the kernel pays: to call it costs as much as to look up a few."""
 
 _BYTE_TOKEN = re.compile(r"<0x[0-9A-Fa-f]{2}>")
