@@ -30,6 +30,7 @@ from ..io.target import check_target
 from ..io.writer import held_alone, replace_file, staged
 from ..model import BPEModel
 from ..quoting import show
+from ..text.visible import many
 from ..tokenizer import Tokenizer
 from ..workers import (
     LIMIT,
@@ -156,8 +157,9 @@ def encode_corpora(
         way: who works, and how it is gone on with.
 
     Raises:
-        SourceError: a corpus cannot be read, changes meanwhile or has no documents; there is no
-            such token; the model is not what its files say.
+        SourceError: a corpus cannot be read, changes meanwhile or has no documents; none of them
+            is for validation, or none for training; there is no such token; the model is not what
+            its files say.
         EncodeError, DisallowedSpecialError: a document has no encoding.
         UnstatedError: the tokenizer does not state what encoding needs.
         TargetError: the folder is there, or cannot be written; the ids do not fit.
@@ -187,6 +189,12 @@ def encode_corpora(
             run = _run(job, carried, _about(job, place), corpus, way)
             if run.interrupted:
                 raise _InterruptedError
+            if empty := _empty_side(settings, run):
+                # Another fraction or seed is another run, which cannot go on from these shards.
+                if state is not None:
+                    Path(state).unlink(missing_ok=True)
+                    shutil.rmtree(folder)
+                raise empty
             manifest = _manifest(job, _facts(loaded, carried, tokenizer), corpus, run)
             _clean(folder, manifest)
             if settings.layout == NANOGPT:
@@ -197,6 +205,20 @@ def encode_corpora(
     if state is not None:
         Path(state).unlink(missing_ok=True)
     return _written(manifest, run, len(corpus.parts), _cut_texts(corpus, run))
+
+
+def _empty_side(settings: Settings, run: Run[Encoded]) -> SourceError | None:
+    """The error where validation was asked for and all documents are on one side."""
+    documents = sum(part.documents for part in run.results.values())
+    validation = sum(part.val_documents for part in run.results.values())
+    if settings.validation is None or not documents or 0 < validation < documents:
+        return None
+    side, part = ("training", "smaller") if validation else ("validation", "larger")
+    return SourceError(
+        f"of {many(documents, 'document')} none is for {side}",
+        where="--validation",
+        fix=f"give a {part} part, another --seed or more documents, or leave it out",
+    )
 
 
 @contextlib.contextmanager

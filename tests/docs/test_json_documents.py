@@ -42,7 +42,8 @@ CASES = {
     "encode template hello --explain --add-special-tokens": "encode-explain",
     "encode hub --lines --explain": "encode-explain",
     "encode hub --corpus text.txt -o ids": "encode-corpus",
-    "encode hub --corpus text.txt -o ids --max-length 2 --pack --validation 0.5": "encode-corpus",
+    "encode hub --corpus text.txt --corpus abab.txt -o ids --max-length 2 --pack "
+    "--validation 0.5": "encode-corpus",
     "extend hub new --special '<|a|>' --token hello --to hf": "extend",
     "extend cl100k new --special '<|fim_prefix|>' --pad '<|endoftext|>'": "extend",
     "fingerprint hub": "fingerprint",

@@ -448,6 +448,30 @@ def test_what_an_earlier_layout_left_is_no_part_of_the_folder(corpus: Path, tmp_
     assert not (tmp_path / "ids" / "train.bin").exists()
 
 
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("layout", ["megatron", "nanogpt"])
+@pytest.mark.parametrize(
+    ("part", "side", "other"), [("0.1%", "validation", "larger"), ("99.9%", "training", "smaller")]
+)
+def test_a_side_without_documents_is_an_error_that_leaves_nothing(
+    command: Command, tmp_path: Path, part: str, side: str, other: str, layout: str, named: bool
+) -> None:
+    texts = [f"line {n}" for n in range(8)]
+    limit = float(part.rstrip("%")) / 100
+    [only] = {side_by_hash(text, limit) for text in texts}
+    assert only == ("train" if side == "validation" else "val")
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text("".join(json.dumps({"text": each}) + "\n" for each in texts), "utf-8")
+    given = ["encode", GPT2, "--corpus", corpus, "-o", tmp_path / "ids", "--layout", layout]
+    given += ["--validation", part, "--shard-bytes", "40"]
+    refused = command(*given, *(["--state", tmp_path / "state"] if named else []))
+    assert refused.code == 2
+    assert f"--validation: of 8 documents none is for {side}" in refused.err
+    assert f"give a {other} part" in refused.err
+    assert "the same command goes on" not in refused.err
+    assert left(tmp_path) == ["c.jsonl"]
+
+
 def test_what_does_not_go_together_is_refused() -> None:
     for settings, said in (
         ({"pack": True}, "give --max-length N"),
