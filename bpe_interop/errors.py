@@ -135,11 +135,16 @@ class PatternError(BpeInteropError, ValueError):
 
 
 class LossyConversionError(BpeInteropError):
-    """The target cannot hold what the source says; ``losses`` lists each refused loss."""
+    """The target cannot hold what the source says; ``losses`` lists each refused loss.
+
+    ``stating`` are options of a command that state what the source does not, by field: in their
+    place nothing is dropped.
+    """
 
     def __init__(self, what: str, losses: tuple[Loss, ...], *, fix: str = "") -> None:
         super().__init__(what, fix=fix)
         self.losses = losses
+        self.stating: dict[str, tuple[str, ...]] = {}
 
 
 class TargetError(BpeInteropError):

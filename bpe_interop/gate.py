@@ -54,8 +54,12 @@ def admit(trip: RoundTrip, drop: str | Iterable[str] = ()) -> tuple[Loss, ...]:
     losses = (*_lost(model), *unsaid, *losses)
     refused = tuple(x for x in losses if x.grade != "metadata" and x.field not in dropped)
     if refused:
-        way = f"{_SAY}; " if set(unsaid) & set(refused) else ""
-        raise refusal(_why(model, target, refused, unsaid), refused, way, dropped)
+        say = bool(set(unsaid) & set(refused))
+        error = refusal(_why(model, target, refused, unsaid), refused, say * f"{_SAY}; ", dropped)
+        # A network with a bos token was mostly trained with it: to drop the fact would be worse.
+        if say and any("bos" in token.roles for token in model.added or ()):
+            error.stating = {"sequence_template": ("--template", "bos")}
+        raise error
     return losses
 
 

@@ -216,10 +216,10 @@ def _as_document(code: str, what: str, where: str, fix: str) -> None:
 
 
 def _accepting(error: LossyConversionError) -> str:
-    """The command that was given, as it would be with all that was refused given up."""
-    given = sys.argv[1:]
-    dropped = [["--drop", field] for field in sorted({loss.field for loss in error.losses})]
-    return shlex.join(["bpe-interop", *given, *chain.from_iterable(dropped)])
+    """The command that was given, as it would be with what was refused stated, else given up."""
+    fields = sorted({loss.field for loss in error.losses})
+    options = (error.stating.get(field, ("--drop", field)) for field in fields)
+    return shlex.join(["bpe-interop", *sys.argv[1:], *chain.from_iterable(options)])
 
 
 def _check_streams() -> None:

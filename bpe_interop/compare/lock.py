@@ -112,8 +112,13 @@ def locked(source: str | Path) -> Lock | None:
     return load(data, str(path))
 
 
-def notes_on(held: Lock, path: str | Path, other: BPEModel | None) -> Iterator[str]:
-    """With what it was locked, where that is another version now, and which files are lost."""
+def notes_on(
+    held: Lock, path: str | Path, other: BPEModel | None, place: str = ""
+) -> Iterator[str]:
+    """With what it was locked, where that is another version now, and which files are lost.
+
+    ``place`` is what the other side is called: a folder, if it is one.
+    """
     now = versions()
     older = [
         f"{name} {number}" for name, number in held.versions.items() if now.get(name) != number
@@ -122,7 +127,9 @@ def notes_on(held: Lock, path: str | Path, other: BPEModel | None) -> Iterator[s
         yield f"{spelled(str(path))}: locked with {', '.join(older)}"
     files = held.stated.get("files")
     if other is not None and isinstance(files, list) and other.origin.files:
-        lost = [str(name) for name in files if name not in other.origin.files]
+        # What an engine reads that serves a whole folder is not among the files read here.
+        missing = (str(name) for name in files if name not in other.origin.files)
+        lost = [name for name in missing if not Path(place, name).is_file()]
         if lost:
             yield f"{', '.join(lost)}: read when the tokenizer was locked, and not there now"
 

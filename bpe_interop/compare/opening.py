@@ -146,7 +146,8 @@ def open_lock(
             then it is not unpacked, and no text needs to be run.
     """
     model = None if other is None else other.model
-    notes = tuple(notes_on(lock, path, model))
+    place = "" if other is None else other.source.label
+    notes = tuple(notes_on(lock, path, model, place))
     if shared and other and model and isinstance(other.engine, OwnEngine) and lock.is_of(model):
         source: TokenizerSource[BPEModel | None]
         source = TokenizerSource(spelled(str(path)), other.source.format, {}, model)

@@ -233,8 +233,12 @@ def _written(report: Report, to: str, has_source: bool) -> str:
     but = f"not the same tokenizer: {_fields_dropped(report)}; all else " if report.dropped else ""
     if report.verdict == "proved":
         text = about(report.scope, report.stages)
-        if "sequence_template" in report.by_user:
-            text += "; the template is the one that was given" + ", not the source's" * has_source
+        said = {"sequence_template": "template", "normalizer": "normalizer"}
+        given = [name for field, name in said.items() if field in report.by_user]
+        if given:
+            one = "is the one that was" if len(given) == 1 else "are those that were"
+            text += f"; the {' and the '.join(given)} {one} given"
+            text += ", not the source's" * has_source
         return f"{but}PROVED equal {to}for {text} ({', '.join(engines(report))})"
     if report.mismatch is not None:
         text = show(report.mismatch.text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ...kernel.tables import as_dict
@@ -10,11 +10,12 @@ from ...merging.canonical import whole_lookups
 from ...model import CHATS, LOOKS_BESIDE, AddedToken, BPEModel
 from ...quoting import show
 from ...text.decoders import verbatim_of
+from ...text.visible import many
 from ...theory.pretokens import text_for
 from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.utf8 import missing_bytes, text_with
 from ...witnesses import merging_across_dropped
-from ..losses import Decided, Words, extras_told, flag_witness, merges_words, one_sentence
+from ..losses import Decided, Words, extras_told, flag_witness, merges_words
 from ..round_trip import RoundTrip
 from .into import KeptHead
 from .overlaps import equally_long, in_order_of_length
@@ -28,9 +29,15 @@ _BEHIND = "; behind it llama.cpp puts a space"
 """What more happens where one is put before each text."""
 
 
-@one_sentence
-def words(trip: RoundTrip, decided: Decided) -> Words | None:
-    """The sentences of a GGUF file; None where what differs says enough."""
+def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
+    """The sentences of a GGUF file; none where what differs says enough."""
+    if decided.field == "added":
+        return _added(trip, decided)
+    made = _words(trip, decided)
+    return () if made is None else (made,)
+
+
+def _words(trip: RoundTrip, decided: Decided) -> Words | None:
     model, field = trip.model, decided.field
     if field == "vocab":
         return _vocab(trip, decided)
@@ -49,8 +56,6 @@ def words(trip: RoundTrip, decided: Decided) -> Words | None:
         )
     if field == "pretokenizer":
         return _pretokenizer(model, decided)
-    if field == "added":
-        return _added(trip, decided)
     if field == "sequence_template" and decided.refused:
         return (
             "what is placed around a text is more than a bos before and an eos after each",
@@ -197,14 +202,22 @@ def _told(near: Near) -> str:
     return f"{near.name} {' and '.join(told)}"
 
 
-def _added(trip: RoundTrip, decided: Decided) -> Words | None:
+def _added(trip: RoundTrip, decided: Decided) -> Iterator[Words]:
+    """For each way in which tokens are found otherwise a sentence, with the first token of it."""
     ours = {token.text: token for token in trip.model.added or ()}
     theirs = {token.text: token for token in trip.again.added or ()}
     if not decided.refused:
-        roles = _roles_apart(ours.values(), theirs.values())
-        return f"roles: {roles}", "no id changes"
-    told = _found_otherwise(ours, theirs) or _found_too(trip.model, ours, theirs)
-    return told and (told[0], "texts that hold it would be read otherwise", told[1])
+        yield f"roles: {_roles_apart(ours.values(), theirs.values())}", "no id changes"
+        return
+    ways: dict[str, list[tuple[str, str | None]]] = {}
+    for way, what, witness in (
+        *_found_otherwise(ours, theirs),
+        *_found_too(trip.model, ours, theirs),
+    ):
+        ways.setdefault(way, []).append((what, witness))
+    for (what, witness), *others in ways.values():
+        more = f", and so for {many(len(others), 'other token')}" if others else ""
+        yield f"{what}{more}", "texts that hold it would be read otherwise", witness
 
 
 def _roles_apart(ours: Iterable[AddedToken], theirs: Iterable[AddedToken]) -> str:
@@ -222,8 +235,8 @@ def _roles_apart(ours: Iterable[AddedToken], theirs: Iterable[AddedToken]) -> st
 
 def _found_otherwise(
     ours: dict[str, AddedToken], theirs: dict[str, AddedToken]
-) -> tuple[str, str | None] | None:
-    """The first token, flag or order that llama.cpp has otherwise, and a text that shows it."""
+) -> Iterator[tuple[str, str, str | None]]:
+    """What llama.cpp has otherwise: the way, a sentence, and a text that shows it."""
     taking = {text for text, token in ours.items() if token.rstrip}
     for text, token in ours.items():
         other = theirs.get(text)
@@ -234,34 +247,45 @@ def _found_otherwise(
                 if chance
                 else "a token has one text there, and no two tokens have the same"
             )
-            return f"{show(text)} would not be found: {why}", text
+            yield "none", f"{show(text)} would not be found: {why}", text
+            continue
         if token.id != other.id:
-            return f"{show(text)} would be {other.id}, not {token.id}", text
+            yield "id", f"{show(text)} would be {other.id}, not {token.id}", text
         if token.special != other.special:
             kind = "control token" if other.special else "user-defined token"
-            return f"llama.cpp takes {show(text)} for a {kind} by its spelling", text
+            yield kind, f"llama.cpp takes {show(text)} for a {kind} by its spelling", text
         flag = next((n for n in _FLAGS if getattr(token, n) != getattr(other, n)), None)
         if flag is not None:
-            witness = flag_witness(token) if flag in LOOKS_BESIDE else None
-            return f"{show(text)} is {flag}, which no key says", witness
-    pair = None if theirs.keys() - ours.keys() else in_order_of_length([*ours.values()], taking)
-    if pair is None:
-        return None
-    how = f"is in {show(pair[1])}" if pair[0] in pair[1] else f"and {show(pair[1])} overlap"
-    return f"llama.cpp looks for the longest first: {show(pair[0])} {how}", None
+            if flag == "ascii_space" and other.ascii_space:
+                what = f"llama.cpp takes ASCII's white space alone along with {show(text)}"
+                yield flag, what, f"{text}\u00a0"
+                continue
+            holder = token if getattr(token, flag) else other
+            witness = flag_witness(holder) if flag in LOOKS_BESIDE else None
+            says = "no key says" if holder is token else "the source does not say"
+            yield flag, f"{show(text)} is {flag}, which {says}", witness
+    order = any(
+        token.longest_first != theirs[text].longest_first
+        for text, token in ours.items()
+        if text in theirs
+    )
+    pair = in_order_of_length([*ours.values()], taking) if order else None
+    if pair is not None and not theirs.keys() - ours.keys():
+        how = f"is in {show(pair[1])}" if pair[0] in pair[1] else f"and {show(pair[1])} overlap"
+        yield "order", f"llama.cpp looks for the longest first: {show(pair[0])} {how}", None
 
 
 def _found_too(
     model: BPEModel, ours: dict[str, AddedToken], theirs: dict[str, AddedToken]
-) -> tuple[str, str | None] | None:
-    """A token that llama.cpp finds in a text, and that is no added token of the model."""
-    more = next((token for text, token in theirs.items() if text not in ours), None)
-    if more is None:
-        return None
-    if model.vocab.kinds.get(more.id) == "user_defined":
-        behind = _BEHIND if puts_space(model) else ""
-        return f"llama.cpp finds {show(more.text)} {_BEFORE}{behind}", None
-    return f"llama.cpp takes {show(more.text)} for a special token by its spelling", more.text
+) -> Iterator[tuple[str, str, str | None]]:
+    """Tokens that llama.cpp finds in a text, and that are no added tokens of the model."""
+    for more in (token for text, token in theirs.items() if text not in ours):
+        if model.vocab.kinds.get(more.id) == "user_defined":
+            behind = _BEHIND if puts_space(model) else ""
+            yield "first", f"llama.cpp finds {show(more.text)} {_BEFORE}{behind}", None
+        else:
+            said = f"llama.cpp takes {show(more.text)} for a special token by its spelling"
+            yield "too", said, more.text
 
 
 def _decoder(trip: RoundTrip, decided: Decided) -> Words:
