@@ -252,6 +252,19 @@ class _Announced(OneByOne):
         self._announce()
         return self._engine.encode(text, special=special, add_special_tokens=add_special_tokens)
 
+    def encode_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        special: Special = "text",
+        add_special_tokens: bool = False,
+    ) -> list[list[int]]:
+        # The engine's own batch call: one text may end a process there that it takes alone.
+        self._announce()
+        return self._engine.encode_batch(
+            texts, special=special, add_special_tokens=add_special_tokens
+        )
+
     def decode(self, ids: Sequence[int]) -> str:
         self._announce()
         return self._engine.decode(ids)
