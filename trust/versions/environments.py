@@ -12,6 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 PACKAGES = ("tiktoken", "tokenizers", "sentencepiece", "protobuf", "regex", "transformers")
 """The libraries whose versions are told."""
 
@@ -24,6 +29,7 @@ _BESIDE = (
 )
 """What the tests need besides: the engines of formats that no dependency brings."""
 
+_ADMITTED = ("dependencies", "engines", "transformers")
 _PYTHONS = range(10, 30)
 _QUIET = ("--quiet", "--disable-pip-version-check", "--no-compile")
 
@@ -52,11 +58,12 @@ class Made:
 
 def admitted(pyproject: str) -> dict[str, str]:
     """Package to the requirement as ``pyproject.toml`` has it: the core, engines, transformers."""
-    names = ("dependencies", "engines", "transformers")
-    blocks = [re.search(rf"^{name} = \[(.*?)\]$", pyproject, re.S | re.M) for name in names]
-    listed = [need for each in blocks if each for need in re.findall(r'"([^"]+)"', each[1])]
-    if None in blocks:
-        raise ValueError(f"pyproject.toml lacks one of {', '.join(names)}")
+    project = tomllib.loads(pyproject).get("project", {})
+    blocks = {"dependencies": project.get("dependencies"), **project.get("optional-dependencies", {})}
+    try:
+        listed = [need for name in _ADMITTED for need in blocks[name]]
+    except (KeyError, TypeError):
+        raise ValueError(f"pyproject.toml lacks one of {', '.join(_ADMITTED)}") from None
     return {re.split(r"[<>=]", one)[0]: one for one in listed}
 
 
