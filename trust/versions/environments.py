@@ -59,11 +59,11 @@ class Made:
 def admitted(pyproject: str) -> dict[str, str]:
     """Package to the requirement as ``pyproject.toml`` has it: the core, engines, transformers."""
     project = tomllib.loads(pyproject).get("project", {})
-    blocks = {"dependencies": project.get("dependencies"), **project.get("optional-dependencies", {})}
-    try:
-        listed = [need for name in _ADMITTED for need in blocks[name]]
-    except (KeyError, TypeError):
-        raise ValueError(f"pyproject.toml lacks one of {', '.join(_ADMITTED)}") from None
+    lists = {"dependencies": project.get("dependencies", [])}
+    lists |= project.get("optional-dependencies", {})
+    if missing := [name for name in _ADMITTED if not lists.get(name)]:
+        raise ValueError(f"pyproject.toml lacks {', '.join(missing)}")
+    listed = [need for name in _ADMITTED for need in lists[name]]
     return {re.split(r"[<>=]", one)[0]: one for one in listed}
 
 
