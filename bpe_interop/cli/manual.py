@@ -54,7 +54,8 @@ class DocumentedCommand(click.Command):
                 is_flag=True,
                 expose_value=False,
                 callback=_hush,
-                help="Say nothing but errors; what is asked for as data (ids, JSON) is printed.",
+                help="Say nothing but errors, and in one line an answer that is not yes (exit code "
+                "1 or 2); what is asked for as data (ids, JSON) is printed.",
             )
         )
         self.examples, self.codes = dict(examples), dict(codes)

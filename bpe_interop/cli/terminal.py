@@ -47,6 +47,11 @@ def say_line(text: str, *, bold: bool = False) -> None:
     click.echo(click.style(plain, bold=True) if bold else plain)
 
 
+def say_answer(text: str) -> None:
+    """Prints to stdout an answer that is not yes, which ``--quiet`` leaves, as ``diff -q`` does."""
+    click.echo(shown(text))
+
+
 def tell(text: str) -> None:
     """Prints a message to stderr in the same way, cut in its middle where it is too long."""
     if is_quiet():

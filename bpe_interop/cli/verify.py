@@ -21,6 +21,7 @@ from ..engines.rows import is_address
 from ..errors import TargetError
 from ..io.target import keep_apart
 from ..reports import SUFFIXES, Require, check_targets, to_json, write_reports
+from ..text.visible import as_text
 from .interrupts import INTERRUPTED
 from .manual import command, nearest
 from .options import (
@@ -37,7 +38,7 @@ from .options import (
 )
 from .progress import progress
 from .screen import print_lines
-from .terminal import tell
+from .terminal import is_quiet, say_answer, tell
 
 
 def _engine(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -276,7 +277,14 @@ def verify_command(
             click.echo(to_json(report), nl=False)
             _tell_unmet(asked.unmet(report))
         else:
-            print_lines(report_lines(report, asked.unmet(report), full=full))
+            unmet_reasons = asked.unmet(report)
+            said = report_lines(report, unmet_reasons, full=full)
+            if not is_quiet():
+                print_lines(said)
+            elif asked.code(report):
+                say_answer(
+                    ": ".join(filter(None, (as_text([next(said)]), "; ".join(unmet_reasons))))
+                )
     finally:  # a closed pipe must not cost the reports
         write_reports(report, reports, asked.require, metadata=asked.metadata)
     sys.exit(asked.code(report))

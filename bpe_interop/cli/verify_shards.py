@@ -13,6 +13,7 @@ from .manual import NO, UNKNOWN, YES, command
 from .options import file_names, json_option
 from .progress import progress
 from .screen import as_json, lines
+from .terminal import is_quiet, say_answer
 
 if TYPE_CHECKING:
     from . import documents
@@ -56,6 +57,7 @@ def verify_shards_command(folder: str, sample: int, seed: int, json_output: bool
     """
     with progress("checking") as tick:
         checked = check_token_files(folder, sample=sample, seed=seed, tick=tick)
+    faults = [*checked.wrong, *checked.unread]
     if json_output:
         document: documents.CheckedShards = {
             "files": checked.files,
@@ -66,6 +68,8 @@ def verify_shards_command(folder: str, sample: int, seed: int, json_output: bool
             "unread": list(checked.unread),
         }
         as_json(document)
+    elif is_quiet() and faults:
+        say_answer(f"{'wrong' if checked.wrong else 'not read'}: {faults[0]}")
     else:
         counts = checked.manifest.counts
         lines("files", [f"{checked.files:,}, {counts['tokens']:,} ids"])

@@ -861,6 +861,9 @@ def test_encode_and_check_on_the_command_line(
     assert json.loads(done.out)["same_bytes"] == 100
     _flip(next(folder.glob("*.bin")))
     assert command("verify-shards", folder).code == 1
+    quiet = command("verify-shards", folder, "-q")
+    assert (quiet.code, quiet.out.count("\n")) == (1, 1)
+    assert quiet.out.startswith("wrong: ")
     again = command("encode", GPT2, "--corpus", corpus, "-o", folder)
     assert again.code == 2
     assert "already there" in again.err
