@@ -7,13 +7,13 @@ way out. Notes on the markers of a chat template are in ``chat_notes``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 
 from .encode import Encoder
 from .entries import numbered
 from .errors import BpeInteropError
-from .model import BPEModel, TemplateText, all_ids, text_of
+from .model import AddedToken, BPEModel, TemplateText, all_ids, text_of
 from .quoting import show
 from .steps import JoinBytes, Pattern, Split
 from .text.spellings import PREFERRED
@@ -101,19 +101,57 @@ def texts_of_ids(model: BPEModel, some: Set[int]) -> dict[int, str]:
 
 
 def _undecoded(model: BPEModel) -> Iterator[str]:
-    """A decoder that does not belong to the encoder, with a text that shows it."""
+    """Where decoding does not give a text back: what is to blame, and a text that shows it."""
     shown = _not_given_back(model)
     if shown is None:
         return
     text, back = shown
     what = f"the ids of {show(text)} decode to {show(back)}"
-    byte_level = replace(model, decoder=(JoinBytes(),))
-    out = (
-        'tokens of bytes are decoded by "decoder": {"type": "ByteLevel"} in tokenizer.json'
-        if model.alphabet == "byte" and _not_given_back(byte_level) is None
-        else "correct the decoder in the source"
-    )
+    remover = _remover_of_spaces(model, text)
+    if remover:
+        out = f"{remover}, so no token has them, and no decoder can bring them back"
+    elif model.alphabet == "byte" and not _not_given_back(replace(model, decoder=(JoinBytes(),))):
+        out = 'tokens of bytes are decoded by "decoder": {"type": "ByteLevel"} in tokenizer.json'
+    elif shared := _sharing(model, Encoder(model).encode(text)):
+        out = f"{show(shared.text)} has the id {shared.id}, which is another token's too"
+    else:
+        out = "the decoder does not undo what the steps before it do to a text"
     yield f"decoding an encoded text does not give it back: {what}; {out}"
+
+
+def _sharing(model: BPEModel, ids: Iterable[int]) -> AddedToken | None:
+    """An added token with one of some ids, which a token with another text has too."""
+    there = numbered(model.vocab.ids, {*ids})
+    return next(
+        (t for t in model.added or () if t.id in there and there[t.id] != t.text.encode()), None
+    )
+
+
+def _remover_of_spaces(model: BPEModel, text: str) -> str:
+    """What takes the spaces out of a text before it is merged; empty where nothing does."""
+    encoder, bare, joined = Encoder(model), Encoder(replace(model, added=())), text.replace(" ", "")
+    if joined == text:
+        return ""
+    if encoder.normalize(text) == encoder.normalize(joined):
+        return "the normalizer removes spaces"
+    # An affix marks where a word ends, as CLIP's </w>, which a decoder can make a space.
+    affixed = model.affixes.prefix or model.affixes.suffix
+    if not affixed and _cut(encoder, text) == _cut(encoder, joined):
+        return "the pre-tokenizer removes spaces"
+    try:
+        if encoder.encode(text) != encoder.encode(joined):
+            return ""
+        if bare.encode(text) != bare.encode(joined):
+            return "an added token takes the spaces beside it along"
+    except BpeInteropError:  # what only an added token has ids for
+        return ""
+    return "characters without a token are dropped, and a space is one"
+
+
+def _cut(encoder: Encoder, text: str) -> bytes:
+    """What is merged of a text, without the places of its cuts."""
+    pretokens = encoder.pretokenize(text)
+    return b"".join(each if isinstance(each, bytes) else each.encode() for each in pretokens)
 
 
 def _not_given_back(model: BPEModel) -> tuple[str, str] | None:

@@ -144,6 +144,38 @@ def test_what_needs_no_encoder_is_what_an_encoder_gives(changes: dict[str, Any],
     assert [f"decode to {show(back)}" in note for note in notes] == [True] * bool(back)
 
 
+SPACE = {"type": "Replace", "pattern": {"String": " "}}
+REMOVED = {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}
+LEFT = {"content": "the", "single_word": False, "lstrip": True, "rstrip": False}
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"normalizer": {**SPACE, "content": ""}}, "the normalizer removes spaces"),
+        (
+            {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [REMOVED, BYTES]}},
+            "the pre-tokenizer removes spaces",
+        ),
+        (
+            {"added_tokens": [{**LEFT, "id": 0, "normalized": False, "special": False}]},
+            "an added token takes the spaces beside it along",
+        ),
+    ],
+)
+def test_where_spaces_are_lost_the_decoder_is_not_to_blame(
+    tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    source = changed(tmp_path, **changes)
+    engine = Tokenizer.from_file(str(source / "tokenizer.json"))
+    assert not any("\u0120" in token for token in engine.encode("a the").tokens)
+    assert engine.decode(engine.encode("a the").ids) == "athe"
+    (note,) = usage_notes(load(source).model)
+    assert f"; {said}, so no token has them, and no decoder can bring them back" in note
+    assert "the decoder does" not in note
+
+
 def packed() -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
