@@ -34,11 +34,25 @@ from ..formats.huggingface.decoders import write_decoder
 from ..formats.huggingface.normalizers import write_normalizer
 from ..formats.huggingface.pretokenizers import write_pretokenizer
 from ..formats.huggingface.write import in_oniguruma, oniguruma_steps
+from ..formats.names import MODEL_CONFIG
 from ..io.names import spelled
 from ..io.reader import TokenizerSource, beginning, read
-from ..model import AddedToken, BPEModel, Json, Origin, PairList, RankTable, Vocab
+from ..model import (
+    BATCHING,
+    CHATS,
+    LOADING,
+    NETWORK,
+    AddedToken,
+    BPEModel,
+    Json,
+    Origin,
+    PairList,
+    RankTable,
+    Vocab,
+)
 from ..proof.added_tokens import left_to_chance
 from ..strict_json import Node, parse
+from ..tokenizer_config import CONFIG
 
 KEY = "bpe_interop_lock"
 VERSION = 5
@@ -141,6 +155,10 @@ def _stated(model: BPEModel) -> dict[str, Json]:
     added, template = added_of(model), model.sequence_template
     roles = sorted(f"{role} {token.text}" for token in model.added or () for role in token.roles)
     chat = model.chat_template
+    further, batching, network, loading = (
+        value if isinstance(value := model.extras.get(key), dict) else {}
+        for key in (CHATS, BATCHING, NETWORK, LOADING)
+    )
     return {
         "files": cast(Json, sorted(model.origin.files)),
         "settings": dict(model.origin.settings or {}),
@@ -162,6 +180,10 @@ def _stated(model: BPEModel) -> dict[str, Json]:
         else [template_parts(template.single), template_parts(template.pair)],
         "roles": cast(Json, roles),
         "chat_template": None if chat is None else cast(Json, chat.splitlines()),
+        **{f"chat_template {k}": cast(Json, str(v).splitlines()) for k, v in further.items()},
+        **batching,
+        **({MODEL_CONFIG: network} if network else {}),
+        **({CONFIG: loading} if loading else {}),
         "added": None if added is None else [_token(token) for token in added],
     }
 

@@ -221,6 +221,54 @@ def test_the_head_is_in_the_words_of_the_file(served: Path, tmp_path: Path) -> N
     assert keys == ["normalizer", "type", "text", "all", "settings", "model", "sha256"]
 
 
+CHATS = [
+    {"name": "default", "template": "{{ messages }}"},
+    {"name": "tool_use", "template": "first\n{{ tools }}"},
+]
+PADDING = {
+    "strategy": {"Fixed": 8},
+    "direction": "Right",
+    "pad_to_multiple_of": None,
+    "pad_id": 0,
+    "pad_type_id": 0,
+    "pad_token": "!",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "line"),
+    [
+        (
+            "tokenizer_config.json",
+            {"chat_template": CHATS},
+            {"chat_template": [CHATS[0], {**CHATS[1], "template": "first\n{{ tool }}"}]},
+            '      "{{ tool }}"',
+        ),
+        ("tokenizer_config.json", {}, {"model_max_length": 77}, '      "model_max_length": 77'),
+        ("config.json", {"vocab_size": 1000}, {"vocab_size": 1024}, '      "vocab_size": 1024'),
+        (
+            "tokenizer.json",
+            {"padding": PADDING},
+            {"padding": {**PADDING, "strategy": {"Fixed": 9}}},
+            '      "strategy": {"Fixed": 9},',
+        ),
+    ],
+)
+def test_an_edit_of_what_is_not_applied_is_a_line_of_the_head_too(
+    served: Path, tmp_path: Path, file: str, before: Any, after: Any, line: str
+) -> None:
+    path = served / file
+    root = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    heads = []
+    for edit in (before, after):
+        write(path, {**root, **edit})
+        lines = locked(served, tmp_path).read_text("ascii").splitlines()
+        heads.append([each for each in lines if not each.startswith('  "model": ')])
+    old, new = heads
+    assert line in new
+    assert line not in old
+
+
 def test_a_live_object_is_held_against_a_lock(served: Path, tmp_path: Path) -> None:
     path = locked(served, tmp_path)
     assert_parity(path, tokenizers.Tokenizer.from_file(str(served / "tokenizer.json")), ["a b"])
