@@ -24,6 +24,16 @@ Field: TypeAlias = Literal[
 ]
 """The fields of a model by which losses and differences are named, in the order of reports."""
 
+MERGING: tuple[Field, ...] = (
+    "alphabet",
+    "affixes",
+    "vocab",
+    "merges",
+    "lookup_first",
+    "fallback",
+)
+"""Fields that say only together what becomes of a pretoken, where symbols are others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:

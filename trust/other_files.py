@@ -96,7 +96,7 @@ def _compared() -> tuple[tuple[bytes, ...], bytes]:
     sides = two_sides()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "compared.state")
-        report = compare_corpora(sides, Corpora((_CORPUS,), processes=0, state=path))
+        report, _ = compare_corpora(sides, Corpora((_CORPUS,), processes=0, state=path))
         state = path.read_bytes()
     failed = tuple(
         FailedDocument(each.source, "a", "killed", "no", "a") for each in report.found[:2]

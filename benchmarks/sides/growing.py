@@ -131,7 +131,8 @@ def verify(source: str, preset: str, corpus: str) -> Side:
     sides = Sides(one, two, (ORDINARY,))
 
     def run() -> None:
-        counts = compare_corpora(sides, Corpora((corpus,))).counts
+        report, _ = compare_corpora(sides, Corpora((corpus,)))
+        counts = report.counts
         if counts.differing or counts.compared != counts.documents:
             raise SystemExit(f"{counts.differing:,} of {counts.documents:,} documents differ")
 

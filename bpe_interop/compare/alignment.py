@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby, takewhile
+from itertools import accumulate, groupby
 from typing import NamedTuple, TypeAlias
 
+from ..diff.settings import changed_part
 from ..encode import Encoder
 from ..errors import BpeInteropError, DecodeError
 from ..quoting import show
@@ -231,19 +232,14 @@ def _together(left: list[_Atom], right: list[_Atom], i: int, j: int) -> tuple[in
 
 def _by_ids(a: _Side, b: _Side) -> Iterator[Span]:
     """Ids that are alike from the start and from the end, one by one, and the rest between."""
-    shorter = min(len(a.ids), len(b.ids))
-    before = _common(a.ids, b.ids)
-    # What is alike from the start is not counted again from the end.
-    after = min(_common(a.ids[::-1], b.ids[::-1]), shorter - before)
-    end_a, end_b = len(a.ids) - after, len(b.ids) - after
+    before, left, right = changed_part(a.ids, b.ids)
+    end_a, end_b = before + len(left), before + len(right)
     cuts = [(place, place + 1, place, place + 1) for place in range(before)]
     cuts += [(before, end_a, before, end_b)] if a.ids != b.ids else []
-    cuts += [(end_a + n, end_a + n + 1, end_b + n, end_b + n + 1) for n in range(after)]
+    cuts += [
+        (end_a + n, end_a + n + 1, end_b + n, end_b + n + 1) for n in range(len(a.ids) - end_a)
+    ]
     for first_a, last_a, first_b, last_b in cuts:
         ids_a, tokens_a = a.part(first_a, last_a)
         ids_b, tokens_b = b.part(first_b, last_b)
         yield Span(None, None, ids_a, ids_b, ids_a == ids_b, tokens_a, tokens_b)
-
-
-def _common(one: Sequence[int], two: Sequence[int]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))

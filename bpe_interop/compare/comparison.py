@@ -19,7 +19,7 @@ from ..proof.stage import Scope, Stage, counts
 from ..quoting import show
 from ..ticks import begin, untold
 from ..workers import LIMIT, Progress, Workers, pool_of
-from .corpus import ENDED_EARLY, Corpora, check_corpora, compare_corpora
+from .corpus import Corpora, check_corpora, compare_corpora
 from .lock import Lock, locked
 from .opening import noted_on_files, open_lock, open_source, served_otherwise, side_of
 from .report import Report
@@ -401,7 +401,7 @@ def _run(
     finally:
         pair.close()
     if not ran.interrupted and corpora.names:
-        ran.corpus = compare_corpora(
+        ran.corpus, ended = compare_corpora(
             sides,
             corpora,
             workers=workers,
@@ -413,7 +413,6 @@ def _run(
             tick=options.watch,
         )
         # A comparison that lost its patience is cut short as well, but nobody interrupted it.
-        ended = any(note.startswith(ENDED_EARLY) for note in ran.corpus.notes)
         ran.interrupted = ran.corpus.interrupted and not ended
     ran.notes += decoding_notes(decoded, odd)
     if left_out:

@@ -30,7 +30,7 @@ from ..formats.round_trip import RoundTrip
 from ..gate import refusal
 from ..gc_pause import paused
 from ..io.reader import TokenizerSource
-from ..loss import Loss
+from ..loss import MERGING, Loss
 from ..model import BPEModel, PairList, TemplateToken, Vocab
 from ..proof.prove import Proof, prove
 from ..proof.stage import Scope
@@ -510,10 +510,6 @@ def _raise_if_tables_differ(model: BPEModel, again: BPEModel, text: str) -> None
         raise refusal("what was written gives other ids", (lost,))
 
 
-_MERGING = ("alphabet", "affixes", "vocab", "merges", "lookup_first", "fallback")
-"""Fields that say only together what becomes of a pretoken."""
-
-
 def compare_written(
     source: TokenizerSource[BPEModel],
     target: TokenizerSource[BPEModel],
@@ -606,9 +602,9 @@ def _compared(
 def _kept(model: BPEModel, again: BPEModel, dropped: tuple[str, ...]) -> BPEModel:
     """The source with what was dropped as the target has it."""
     fields = set(dropped)
-    if fields.intersection(_MERGING):
+    if fields.intersection(MERGING):
         # These fields say only together what becomes of a pretoken: none is taken over alone.
-        fields.update(_MERGING)
+        fields.update(MERGING)
     if not fields:
         return model  # what is known of it already stays known
     return replace(model, **{field: getattr(again, field) for field in fields})

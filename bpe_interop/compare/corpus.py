@@ -81,9 +81,6 @@ from .sides import Failure, Mismatch, Mode, OwnEngine, Side, inside_of
 WORTH_PROCESSES = 1 << 22
 """Bytes on disk from which child processes are worth the second or more that they take to start."""
 
-ENDED_EARLY = "ended early"
-"""How a note begins that says why a comparison ended before its corpus did."""
-
 BATCH_BYTES = 1 << 19
 """Bytes of UTF-8 after which a batch is given to both sides; one document may be more."""
 BATCH_DOCUMENTS = 1 << 10
@@ -157,8 +154,8 @@ def compare_corpora(
     scope: Scope = "all",
     patience: int = sys.maxsize,
     tick: Tick = lambda progress: None,
-) -> CorpusReport:
-    """Compares two tokenizers over corpora.
+) -> tuple[CorpusReport, bool]:
+    """Compares two tokenizers over corpora: the report, and whether its ``patience`` ended it.
 
     Interrupted with Ctrl-C, it returns what was done so far, with ``interrupted`` set. The text
     of a kept difference is shrunk (:func:`.compare.shrink`), all else is as one document after
@@ -186,7 +183,7 @@ def compare_corpora(
     """
     files = corpora.files()
     if workers is not None:
-        report = _by_parts(sides, corpora, workers, limit, files, scope, patience, tick)
+        report, alone = _by_parts(sides, corpora, workers, limit, files, scope, patience, tick)
         # Where a text killed an engine there, texts are shrunk in a child process here.
         children = any(each.how == "killed" for each in report.failures)
     else:
@@ -198,8 +195,14 @@ def compare_corpora(
         processes = max(processes, int(isolate))
         children = processes > 0
         reading = _Reading(sides, corpora, files, sizes, wanted, scope, patience, tick)
-        report = reading.report(processes)
-    return _shrunk(report, sides, children)
+        report, alone = reading.report(processes)
+    ended = alone >= patience
+    if ended:
+        # Documents that were not read leave a report unfinished, whatever ended it.
+        note = f"ended early: one side alone failed {alone:,} times"
+        notes = tuple(sorted({note, *report.notes}))
+        report = replace(report, notes=notes, interrupted=True)
+    return _shrunk(report, sides, children), ended
 
 
 def check_corpora(
@@ -415,8 +418,11 @@ class _Reading:
         self._saved = self._began = time.monotonic()
         self._progress = Progress(0, 0, 0, 0 if None in sizes else sum(self._sizes), 0.0)
 
-    def report(self, processes: int) -> CorpusReport:
-        """Compares in so many child processes, or in this one."""
+    def report(self, processes: int) -> tuple[CorpusReport, int]:
+        """Compares in so many child processes, or in this one.
+
+        The report, and how often one side alone failed.
+        """
         with ExitStack() as last:
             state = last.enter_context(_kept(self._sides, self._corpora, self._files, self._scope))
             self._go_on_from(state)
@@ -440,11 +446,11 @@ class _Reading:
             for error in run.failed.values():
                 raise error
         following, done = self._total()
-        ended = ended_early(done.alone, self._patience)
+        ended = done.alone >= self._patience
         early = [] if ended else [each for n, each in self._early.items() if n >= following]
         total = reduce(_both, early, done).report
-        report = replace(total, interrupted=run.interrupted or bool(ended))
-        return replace(report, notes=ended or (() if run.interrupted else tuple(self._cut)))
+        notes = () if ended or run.interrupted else tuple(self._cut)
+        return replace(total, notes=notes, interrupted=run.interrupted), done.alone
 
     def _go_on_from(self, state: State[Compared]) -> None:
         """Takes what a run before did.
@@ -513,13 +519,6 @@ def _both(one: Compared, two: Compared) -> Compared:
     return replace(two, report=one.report + two.report, alone=one.alone + two.alone)
 
 
-def ended_early(alone: int, patience: int) -> tuple[str, ...]:
-    """The note that says why a comparison ended early, if it did."""
-    if alone < patience:
-        return ()
-    return (f"{ENDED_EARLY}: one side alone failed {alone:,} times",)
-
-
 # Documents that workers read.
 
 
@@ -581,7 +580,7 @@ def _by_parts(
     scope: Scope,
     patience: int,
     tick: Tick,
-) -> CorpusReport:
+) -> tuple[CorpusReport, int]:
     check_parts_can_be_read(corpora.selection)
     corpus = CutCorpus(files)
     carried = _carried(sides.a), _carried(sides.b)
@@ -597,9 +596,9 @@ def _by_parts(
         limit=limit,
         tick=lambda seen, part: tick(seen),
     )
-    report, ended = merged(empty_report(sides), corpus.parts, run.results, patience)
-    notes = tuple(sorted({*ended, *run.notes}))
-    return replace(report, notes=notes, interrupted=run.interrupted or bool(ended))
+    report, alone = merged(empty_report(sides), corpus.parts, run.results, patience)
+    notes = tuple(sorted(run.notes))
+    return replace(report, notes=notes, interrupted=run.interrupted), alone
 
 
 def _carried(side: Side) -> Carried:
@@ -612,8 +611,8 @@ def merged(
     parts: Sequence[Part],
     results: Mapping[int, Compared],
     patience: int,
-) -> tuple[CorpusReport, tuple[str, ...]]:
-    """The report on the parts that are done, in the order of the corpus, and why it ends early.
+) -> tuple[CorpusReport, int]:
+    """The report on the parts that are done, in order, and how often one side alone failed.
 
     Lines are counted in the whole file. Where a part before is not done, because the run was
     interrupted, they are counted in the file.
@@ -638,7 +637,7 @@ def merged(
         alone += done.alone
         if alone >= patience:
             break
-    return sum(waiting, total), ended_early(alone, patience)
+    return sum(waiting, total), alone
 
 
 K = TypeVar("K", Found, FailedDocument)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations, takewhile
+from itertools import combinations
 
+from ..diff.settings import alike
 from ..engines import Engine
 from .sides import Failure, Mismatch, Mode, decode, difference_on
 
@@ -82,7 +83,7 @@ def first_difference(side: Engine, mismatch: Mismatch) -> int:
     Exact where what the common tokens decode to begins the text.
     """
     one, two = mismatch.decoding or (mismatch.ids_a, mismatch.ids_b)
-    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))
+    common = alike(one, two)
     if mismatch.decoding is None:
         decoded = decode(side, mismatch.ids_a[:common], mismatch.text)
         # Common tokens may end inside a character.

@@ -17,7 +17,7 @@ from ..diff import Difference
 from ..errors import BpeInteropError, PatternError
 from ..gc_pause import paused
 from ..kernel.tables import as_dict, used_among
-from ..loss import Field, Grade, Loss
+from ..loss import MERGING, Field, Grade, Loss
 from ..merging.canonical import whole_lookups
 from ..model import (
     FIELDS,
@@ -56,10 +56,7 @@ EMPTY: Mapping[str, Any] = {
 }
 """What a reader takes for granted where a file leaves a field unsaid."""
 
-_MERGING = frozenset({"alphabet", "affixes", "vocab", "merges", "lookup_first", "fallback"})
-"""Fields that say only together what becomes of a pretoken, where symbols are others."""
-
-_MERGED = _MERGING | {"normalizer", "pretokenizer", "added", "decoder"}
+_MERGED = {*MERGING, "normalizer", "pretokenizer", "added", "decoder"}
 """Fields of texts that mean nothing where other symbols of other texts are merged."""
 
 _STAGES = {**STAGES, "vocab": (*STAGES["vocab"], "lookup")}
@@ -382,7 +379,7 @@ def _by_proof(one: BPEModel, two: BPEModel, asked: Mapping[str, str]) -> dict[st
         }
     if len(open_) > 1:
         open_ = _each_alone(one, two, open_)
-    gone = _MERGING - open_.keys() if "alphabet" in open_ else frozenset[str]()
+    gone = {*MERGING} - open_.keys() if "alphabet" in open_ else set[Field]()
     return {
         field: Decided(
             field, how, field in open_, stage=open_.get(field), with_alphabet=field in gone
@@ -401,7 +398,7 @@ def _open(one: BPEModel, two: BPEModel, asked: Iterable[str]) -> dict[str, Stage
     known = cache(lambda name: _stage(name, merging if name in _OF_MERGING else pair))
     open_: dict[str, Stage] = {}
     for field in asked:
-        if field in _MERGING and "alphabet" in open_:
+        if field in MERGING and "alphabet" in open_:
             continue  # it goes with the alphabet
         worst = _worst(map(known, _STAGES[field]))
         if worst.outcome != "proved":
@@ -413,14 +410,14 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
     """The fields that change ids or texts when nothing else does, each with its own stage."""
     kept: dict[str, Stage] = {}
     whole = TwoModels(one, two, most=_MOST)
-    few = [] if _MERGING.isdisjoint(open_) else whole.built_once()[:_FEW]
+    few = [] if open_.keys().isdisjoint(MERGING) else whole.built_once()[:_FEW]
     for field, joint in open_.items():
-        other_symbols = field in _MERGING and one.alphabet != two.alphabet
+        other_symbols = field in MERGING and one.alphabet != two.alphabet
         if other_symbols or (field == "vocab" and _merges_lost(one, two)):
             kept[field] = joint
             continue
         try:
-            tokens = few if field in _MERGING else ()
+            tokens = few if field in MERGING else ()
             alone = _alone(one, two, field, chain.from_iterable(map(whole.texts_of, tokens)))
         except (BpeInteropError, UnicodeDecodeError):
             # What alone is no tokenizer stays.
@@ -429,7 +426,7 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
         if alone.outcome == "proved":
             continue
         kept[field] = alone
-        if field in _MERGING:
+        if field in MERGING:
             # What shows a field alone may be hidden by another: a token that is now an added one.
             texts = (each for each in (alone.witness, joint.witness) if each is not None)
             shown = next(filter(whole.differ_in_scope, texts), None)

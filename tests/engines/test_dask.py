@@ -123,7 +123,8 @@ def sides() -> Sides:
 
 @pytest.fixture(scope="module")
 def on_one_core(sides: Sides, corpus: Path) -> str:
-    return compare_corpora(sides, Corpora((corpus,), processes=0)).to_json()
+    report, _ = compare_corpora(sides, Corpora((corpus,), processes=0))
+    return report.to_json()
 
 
 @pytest.mark.long
@@ -162,7 +163,8 @@ def test_the_report_has_the_same_bytes(
 
 
 def by_parts(sides: Sides, workers: Workers, corpus: Path) -> CorpusReport:
-    return compare_corpora(sides, Corpora((corpus,)), workers=workers, scope="ordinary")
+    report, _ = compare_corpora(sides, Corpora((corpus,)), workers=workers, scope="ordinary")
+    return report
 
 
 def harmed(

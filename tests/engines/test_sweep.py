@@ -47,9 +47,11 @@ def compare_corpora(
     **reading: Any,
 ) -> CorpusReport:
     texts = Corpora(tuple(names), **reading)
-    return engine.compare_corpora(
+    report, ended = engine.compare_corpora(
         sides, texts, isolate=isolate, wanted=wanted, patience=patience, tick=tick
     )
+    assert ended == any("one side alone failed" in note for note in report.notes)
+    return report
 
 
 class Letters:

@@ -82,13 +82,14 @@ def compare(
     limit: float = 60.0,
     folders: tuple[Path, Path] = (GPT2, CL100K),
 ) -> CorpusReport:
-    return compare_corpora(
+    report, _ = compare_corpora(
         prepared(folders),
         Corpora((corpus,), state=state),
         workers=pool_of(executor, slots),
         limit=limit,
         patience=1_000,
     )
+    return report
 
 
 def prepared(folders: tuple[Path, Path] = (GPT2, CL100K)) -> Sides:
@@ -98,7 +99,8 @@ def prepared(folders: tuple[Path, Path] = (GPT2, CL100K)) -> Sides:
 
 @pytest.fixture(scope="module")
 def on_one_core(corpus: Path) -> str:
-    return compare_corpora(prepared(), Corpora((corpus,), processes=0)).to_json()
+    report, _ = compare_corpora(prepared(), Corpora((corpus,), processes=0))
+    return report.to_json()
 
 
 @pytest.mark.long
