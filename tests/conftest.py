@@ -22,10 +22,8 @@ from tokenizers.models import BPE
 from bpe_interop.cli import progress
 from bpe_interop.encode import Encoder, joined_rows
 from bpe_interop.engines.tokenizers import TokenizersEngine
-from fixtures import make_golden
+from fixtures import FIXTURES, ROOT, make_golden
 
-ROOT = Path(__file__).resolve().parent.parent
-FIXTURES = ROOT / "fixtures"
 OF_TESTS = tuple(str(ROOT / name / "") + os.sep for name in ("tests", "trust", "fixtures"))
 CACHE = type(cache(len))
 

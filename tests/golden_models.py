@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from bpe_interop.formats import all_formats
 from bpe_interop.formats.huggingface.pretokenizers import BYTE_LEVEL_SPLIT
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
+from fixtures import FIXTURES, TOKENIZERS
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
 FORMATS = [row.name for row in all_formats()]
 NAMES = [
     f"{path.parent.name}/{path.stem}"
@@ -21,7 +20,7 @@ NAMES = [
 
 def model_of(name: str) -> BPEModel:
     """The fixture's model; a pair's golden ids are those of GPT-2's pattern, with no specials."""
-    model = load_source(FIXTURES / "tokenizers" / name).model
+    model = load_source(TOKENIZERS / name).model
     if model.pretokenizer is None:
         return replace(model, normalizer=(), pretokenizer=(BYTE_LEVEL_SPLIT,), added=())
     return model

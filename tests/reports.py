@@ -26,8 +26,8 @@ from bpe_interop.compare.sides import ORDINARY, Failure, Mismatch
 from bpe_interop.diff import Difference
 from bpe_interop.encode import Encoder
 from bpe_interop.sources import load_source
+from fixtures import TOKENIZERS
 
-TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 GPT2, CL100K = "gpt2-tiny/tiktoken", "cl100k-tiny/huggingface"
 
 HOSTILE = (

@@ -23,10 +23,10 @@ import click
 
 from bpe_interop.cli import main as bpe_interop
 from bpe_interop.formats import all_formats
+from fixtures import TOKENIZERS
 
 from .page import made_of, put, table, write_option
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "tokenizers"
 TEXT = "Hello 12, \u00e9\u4e2d x\n"
 LONG = ("lock", "verify")
 """The commands that take long, because they run thousands of texts; a short run is without them."""
@@ -228,7 +228,7 @@ def commands(every: int, without: tuple[str, ...], only: str, page: Path | None)
     Published tokenizers are those of the folder that BPE_INTEROP_DATA names.
     """
     start = time.monotonic()
-    roots = [FIXTURES, *map(Path, filter(None, [os.environ.get("BPE_INTEROP_DATA")]))]
+    roots = [TOKENIZERS, *map(Path, filter(None, [os.environ.get("BPE_INTEROP_DATA")]))]
     listed = [each for root in roots for each in sources(root) if fnmatch(each.name, only)]
     found = try_all(listed[::every], without)
     settings: dict[str, object] = {"every": every} if every > 1 else {}

@@ -34,8 +34,8 @@ from bpe_interop.model import BPEModel
 from bpe_interop.presets import PRESETS, candidates
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement
+from fixtures import TOKENIZERS
 
-from .laws import TOKENIZERS
 from .page import made_of, put, table, write_option
 
 NO_TEMPLATE = Statement(template="none")

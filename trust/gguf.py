@@ -42,10 +42,11 @@ from bpe_interop.formats.gguf.write import dump, kept_of, under_name
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.steps import ByteTokens, Fuse, Replace
+from fixtures import ROOT
 from fixtures.code_points import SCALARS
 from fixtures.newer_code_points import has_newer
 
-_DOCS = Path(__file__).resolve().parent.parent / "docs"
+_DOCS = ROOT / "docs"
 _MEASURED, _NAMES = _DOCS / "trust" / "gguf.md", _DOCS / "gguf-names.md"
 _TOGETHER = 32
 """So many code points stand in one text, with letters between them; one that differs is found."""

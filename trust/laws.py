@@ -17,10 +17,9 @@ from bpe_interop.formats import Files, Format, all_formats, by_name
 from bpe_interop.model import SequenceTemplate
 from bpe_interop.testing import laws
 from bpe_interop.testing.laws import LawCase, LawSource, need, read_alone, stable
+from fixtures import FIXTURES, TOKENIZERS
 
-ROOT = Path(__file__).resolve().parent.parent
-TOKENIZERS = ROOT / "fixtures" / "tokenizers"
-CORPORA = ROOT / "fixtures" / "corpora"
+CORPORA = FIXTURES / "corpora"
 ENOUGH = 8_000
 """Bytes of each corpus; the golden tests encode them whole."""
 
@@ -124,7 +123,7 @@ def decided(case: LawCase) -> None:
         need(decision(case) == wanted, f"decided {decision(case)}, not {wanted}")
 
 
-DECISIONS = ROOT / "fixtures" / "decisions.txt"
+DECISIONS = FIXTURES / "decisions.txt"
 """What is lost of each fixture in each format; ``python -m trust decisions`` writes it.
 
 A row: the case, the fields that are refused, and those that are only reported. ``*`` stands behind

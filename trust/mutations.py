@@ -19,7 +19,8 @@ from typing import Any
 
 import click
 
-from .mutants import ROOT
+from fixtures import ROOT
+
 from .needless import NEEDLESS
 from .page import made_of, put, table, write_option
 

@@ -22,6 +22,7 @@ from bpe_interop.encode import Encoder
 from bpe_interop.formats import Files, by_name
 from bpe_interop.io.reader import TokenizerSource
 from bpe_interop.model import BPEModel
+from fixtures import FIXTURES, TOKENIZERS
 
 _TEXTS = (
     "Hello 12, \u00e9\u4e2d\U0001f600 <|endoftext|>  x\n",
@@ -31,8 +32,7 @@ _TEXTS = (
     "\u2028",
     "ab",
 )
-_FIXTURES = Path(__file__).parents[1] / "fixtures"
-_CORPUS = _FIXTURES / "corpora" / "controls.txt"
+_CORPUS = FIXTURES / "corpora" / "controls.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def _models() -> list[BPEModel]:
     names = "cl100k-tiny", "gpt2-tiny"
     return [
         by_name("tiktoken").load({p.name: p.read_bytes() for p in folder.iterdir()})
-        for folder in (_FIXTURES / "tokenizers" / name / "tiktoken" for name in names)
+        for folder in (TOKENIZERS / name / "tiktoken" for name in names)
     ]
 
 

@@ -34,6 +34,7 @@ from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, UnstatedError
 from bpe_interop.formats import Files, Format, by_name
 from bpe_interop.presets import fill
+from fixtures import TOKENIZERS
 from fixtures.piece_model import read, write
 
 from .other_files import beside
@@ -43,7 +44,6 @@ from .verdicts.documents import random_document
 from .verdicts.ranked import random_gpt2, random_pieces, random_ranks
 from .verdicts.sources import Source
 
-_TOKENIZERS = Path(__file__).parents[1] / "fixtures" / "tokenizers"
 _COMPANIONS = {
     "added_tokens.json": b'{"<extra>": 900}',
     "config.json": b'{"model_type": "gpt2", "vocab_size": 1000, "bos_token_id": 0}',
@@ -91,7 +91,7 @@ class _TooLongError(BaseException):
 def seeds() -> dict[str, list[dict[str, bytes]]]:
     """The small tokenizers, by format."""
     found: dict[str, list[dict[str, bytes]]] = {}
-    for folder in sorted(_TOKENIZERS.glob("*/*/")):
+    for folder in sorted(TOKENIZERS.glob("*/*/")):
         files = {
             path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()
         }

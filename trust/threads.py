@@ -19,10 +19,10 @@ from random import Random
 import click
 
 from bpe_interop import Tokenizer, load
+from fixtures import TOKENIZERS
 
 from .page import made_of, put, table, write_option
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "tokenizers"
 SHARED: tuple[str, ...] = (
     "cl100k-tiny/huggingface",
     "o200k-tiny/tiktoken",
@@ -74,7 +74,7 @@ def shared(name: str, encodes: int, forks: int, seed: int = 0) -> Shared:
         seed: draws other texts.
     """
     found = Shared(name)
-    alone, tokenizer = (load(FIXTURES / name) for _ in "ab")
+    alone, tokenizer = (load(TOKENIZERS / name) for _ in "ab")
     known = {text: alone.encode(text, allowed_special="all") for text in _texts(Random(seed))}
     rows = [*known.items()]
     each = max(1, encodes // THREADS)

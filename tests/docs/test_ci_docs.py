@@ -13,16 +13,15 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import FIXTURES, ROOT
 from transformers import AutoTokenizer
 
 from bpe_interop import pytest_plugin
 from bpe_interop.pytest_plugin import assert_parity
+from fixtures import FIXTURES, ROOT, TOKENIZERS
 
 PAGE = (ROOT / "docs" / "ci.md").read_text("utf-8")
 BLOCKS: list[tuple[str, str]] = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 HOOKS = ROOT / ".pre-commit-hooks.yaml"
-TINY = FIXTURES / "tokenizers"
 
 
 def blocks(kind: str) -> list[str]:
@@ -54,8 +53,8 @@ def run(command: str, folder: Path, **environment: str) -> subprocess.CompletedP
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project as the page describes it, with a lock file."""
     folder = tmp_path_factory.mktemp("project")
-    shutil.copytree(TINY / "cl100k-tiny" / "tiktoken", folder / "original")
-    shutil.copytree(TINY / "cl100k-tiny" / "huggingface", folder / "my-tok")
+    shutil.copytree(TOKENIZERS / "cl100k-tiny" / "tiktoken", folder / "original")
+    shutil.copytree(TOKENIZERS / "cl100k-tiny" / "huggingface", folder / "my-tok")
     (folder / "corpus").mkdir()
     shutil.copy(FIXTURES / "corpora" / "apostrophes.txt", folder / "corpus")
     (folder / "tests").mkdir()
@@ -106,7 +105,7 @@ def test_a_tokenizer_that_changed_fails_and_is_still_reported(
     folder = tmp_path / "project"
     shutil.copytree(project, folder, ignore=shutil.ignore_patterns("lock.*", "parity.*"))
     shutil.rmtree(folder / "my-tok")
-    shutil.copytree(TINY / "o200k-tiny" / "huggingface", folder / "my-tok")
+    shutil.copytree(TOKENIZERS / "o200k-tiny" / "huggingface", folder / "my-tok")
     done = run(COMMANDS[2], folder)
     assert done.returncode == 1
     assert done.stdout.startswith("DIFFERENT at stage: pre-tokenizer")
@@ -134,8 +133,8 @@ def test_what_transformers_decodes_is_compared(project: Path, tmp_path: Path) ->
 def test_a_failing_test_reads_as_the_page_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(TINY / "gpt2-tiny" / "tiktoken", tmp_path / "original")
-    shutil.copytree(TINY / "cl100k-tiny" / "huggingface", tmp_path / "my-tok")
+    shutil.copytree(TOKENIZERS / "gpt2-tiny" / "tiktoken", tmp_path / "original")
+    shutil.copytree(TOKENIZERS / "cl100k-tiny" / "huggingface", tmp_path / "my-tok")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(AssertionError) as caught:
         assert_parity("original", "my-tok", ["a 1234"], scope="text")
@@ -160,7 +159,7 @@ def test_the_hook_is_the_one_that_the_page_names() -> None:
     assert hook["pass_filenames"] is False
     assert hook["language"] == "python"
     found = re.compile(hook["files"])
-    for path in (TINY / "cl100k-tiny").rglob("*.*"):
+    for path in (TOKENIZERS / "cl100k-tiny").rglob("*.*"):
         assert found.search(path.relative_to(FIXTURES).as_posix())
     for name in ("my-tok/vocab.bpe", "merges.txt", "a/tokenizer.model", "tokenizer.lock"):
         assert found.search(name)

@@ -17,10 +17,11 @@ from typing import NamedTuple
 
 import pytest
 from command_line import Command, in_process
-from conftest import FIXTURES, ROOT, Data
+from conftest import Data
 
 import bpe_interop
 from bpe_interop.formats.gguf.write import under_name
+from fixtures import FIXTURES, ROOT, TOKENIZERS
 
 DOCS = ROOT / "docs"
 BLOCK = re.compile(
@@ -55,7 +56,7 @@ def nothing(folder: Path) -> None:
 
 def viewed(folder: Path) -> None:
     for name, fixture in (("my-tok", "cl100k-tiny"), ("old-tok", "gpt2-tiny")):
-        shutil.copytree(FIXTURES / "tokenizers" / fixture / "tiktoken", folder / name)
+        shutil.copytree(TOKENIZERS / fixture / "tiktoken", folder / name)
     (folder / "story.txt").write_text("the year 2023\n" * 8, "utf-8")
 
 

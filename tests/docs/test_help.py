@@ -18,10 +18,10 @@ from pathlib import Path
 import click
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 
 from bpe_interop.cli import COMMANDS, cli
 from bpe_interop.cli.manual import DocumentedCommand
+from fixtures import TOKENIZERS
 from fixtures.gguf_models import STRING, gguf
 
 pytestmark = pytest.mark.usefixtures("few_texts")
@@ -46,8 +46,8 @@ def explained(name: str) -> DocumentedCommand:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What the examples are about: two tokenizers and a `.model`, a text and JSONL."""
     for name, fixture in (("my-tok", "cl100k-tiny"), ("old-tok", "gpt2-tiny")):
-        shutil.copytree(FIXTURES / "tokenizers" / fixture / "huggingface", tmp_path / name)
-    pieces = FIXTURES / "tokenizers" / "spm-tiny" / "sentencepiece" / "tokenizer.model"
+        shutil.copytree(TOKENIZERS / fixture / "huggingface", tmp_path / name)
+    pieces = TOKENIZERS / "spm-tiny" / "sentencepiece" / "tokenizer.model"
     shutil.copyfile(pieces, tmp_path / "tokenizer.model")
     (tmp_path / "story.txt").write_text("the year 2023 and the year 2024\n" * 3, "utf-8")
     (tmp_path / "parts").mkdir()

@@ -12,12 +12,12 @@ from typing import Any
 import jsonschema
 import pytest
 from command_line import in_process
-from conftest import FIXTURES, ROOT
 from reports import few_texts
 from schemas import FOLDER, path_of, schema_of, text_of
 from transcripts import TRANSCRIPTS, prepare
 
 from bpe_interop.cli.documents import BY_LINE, DOCUMENTS
+from fixtures import ROOT, TOKENIZERS
 
 REPORT = ROOT / "bpe_interop" / "reports" / "report.schema.json"
 OPEN = {"StepFacts"}
@@ -103,9 +103,7 @@ def test_a_document_is_as_its_schema_says(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(tmp_path)
-    shutil.copytree(
-        FIXTURES / "tokenizers" / "template-tiny" / "huggingface", tmp_path / "template"
-    )
+    shutil.copytree(TOKENIZERS / "template-tiny" / "huggingface", tmp_path / "template")
     monkeypatch.chdir(tmp_path)
     few_texts(monkeypatch)
     with in_process(monkeypatch) as call:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from fixtures import FIXTURES, ROOT, TOKENIZERS
 from trust.__main__ import main as trust
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "bpe_interop"
 
 _HEADING = re.compile(r"^### ((?:Theorem|Lemma) \d+) \(", re.MULTILINE)
@@ -196,17 +196,13 @@ def test_the_contents_of_the_theory_name_every_statement() -> None:
 
 
 def test_every_fixture_is_described() -> None:
-    page = (ROOT / "fixtures" / "README.md").read_text("utf-8")
+    page = (FIXTURES / "README.md").read_text("utf-8")
     rows = {
         (name, held)
         for name, formats in re.findall(r"^\| `([\w-]+-tiny)` \| ([^|]+) \|", page, re.MULTILINE)
         for held in re.findall(r"\w+", re.sub(r"\([^)]*\)", "", formats))
     }
-    there = {
-        (path.parent.name, path.name)
-        for path in (ROOT / "fixtures" / "tokenizers").glob("*/*")
-        if path.is_dir()
-    }
+    there = {(path.parent.name, path.name) for path in TOKENIZERS.glob("*/*") if path.is_dir()}
     assert rows == there
 
 

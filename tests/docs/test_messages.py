@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES, ROOT, Data
+from conftest import Data
 from transformers import AutoTokenizer
 
 import bpe_interop
@@ -20,18 +20,18 @@ from bpe_interop.errors import ArgumentError, TargetError, UnstatedError
 from bpe_interop.gate import describe
 from bpe_interop.loss import Loss
 from bpe_interop.quoting import show
+from fixtures import FIXTURES, ROOT, TOKENIZERS
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
-TINY = FIXTURES / "tokenizers"
 ENGLISH = FIXTURES / "corpora" / "english.txt"
-RANKS, HUB = TINY / "gpt2-tiny" / "tiktoken", TINY / "gpt2-tiny" / "huggingface"
+RANKS, HUB = TOKENIZERS / "gpt2-tiny" / "tiktoken", TOKENIZERS / "gpt2-tiny" / "huggingface"
 
 
 def test_scores_that_are_made_up_are_told(command: Command, tmp_path: Path) -> None:
     """On the way back from a format without scores; not where the source has its own."""
     source, dropped = (
-        TINY / "spm-tiny" / "sentencepiece",
+        TOKENIZERS / "spm-tiny" / "sentencepiece",
         ("--drop", "decoder", "--drop", "extras", "--no-verify"),
     )
     there = command("convert", source, tmp_path / "hf", "--to", "hf", "--template", "bos", *dropped)
@@ -46,7 +46,7 @@ def test_scores_that_are_made_up_are_told(command: Command, tmp_path: Path) -> N
 def test_who_names_a_file_for_what_needs_a_directory_is_told(
     command: Command, tmp_path: Path
 ) -> None:
-    source = TINY / "spm-tiny" / "sentencepiece"
+    source = TOKENIZERS / "spm-tiny" / "sentencepiece"
     words = ("--to", "spm", "--template", "bos", "--no-verify")
     refused = command("convert", source, tmp_path / "a.model", *words)
     assert refused.code == 1
@@ -74,7 +74,7 @@ def test_what_happened_is_not_said_as_what_would_happen() -> None:
 
 
 def test_a_refusal_names_all_that_is_to_be_dropped(command: Command, tmp_path: Path) -> None:
-    source = TINY / "cl100k-tiny" / "huggingface"
+    source = TOKENIZERS / "cl100k-tiny" / "huggingface"
     target = tmp_path / "pair"
     done = command("convert", source, target, "--to", "gpt2", "--drop", "added")
     assert (done.code, done.out) == (1, "")
@@ -97,7 +97,10 @@ def test_what_a_directory_names_is_asked_for_no_more(command: Command, tmp_path:
     done = command(*given)
     assert "no token has the role eos" in done.out
     assert "the one for padding" not in done.out
-    first, source = "<|begin_of_text|>", TINY / "template-tiny" / "huggingface" / "tokenizer.json"
+    first, source = (
+        "<|begin_of_text|>",
+        TOKENIZERS / "template-tiny" / "huggingface" / "tokenizer.json",
+    )
     alone = Path(shutil.copy(source, tmp_path))
     for options, is_told in (((), True), (("--bos", first), False)):
         done = command("convert", alone, tmp_path / "there", *target, *options)

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import FIXTURES, ROOT
 
 from bpe_interop.engines.library import to_install
 from bpe_interop.engines.rows import ROWS
 from bpe_interop.errors import by_extra
+from fixtures import FIXTURES, ROOT, TOKENIZERS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -29,7 +29,6 @@ else:
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-TINY = FIXTURES / "tokenizers"
 
 
 def run(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
@@ -63,7 +62,7 @@ def run(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.long
 def test_the_action_locks_and_verifies_with_a_summary(tmp_path: Path) -> None:
-    source, lock = str(TINY / "gpt2-tiny" / "huggingface"), str(tmp_path / "tokenizer.lock")
+    source, lock = str(TOKENIZERS / "gpt2-tiny" / "huggingface"), str(tmp_path / "tokenizer.lock")
     for name in ("one", "two", "three"):
         (tmp_path / name).mkdir()
     made = run(tmp_path / "one", command="lock", source=source, target=lock)
@@ -85,7 +84,9 @@ def test_the_action_locks_and_verifies_with_a_summary(tmp_path: Path) -> None:
         ".json",
         ".xml",
     }
-    other = run(tmp_path / "three", source=lock, target=str(TINY / "cl100k-tiny" / "huggingface"))
+    other = run(
+        tmp_path / "three", source=lock, target=str(TOKENIZERS / "cl100k-tiny" / "huggingface")
+    )
     assert other.returncode == 1
     assert "DIFFERENT" in (tmp_path / "three" / "summary.md").read_text("utf-8").upper()
     for folder, verdict in (("two", "proved"), ("three", "different")):
@@ -98,7 +99,7 @@ def test_the_action_locks_and_verifies_with_a_summary(tmp_path: Path) -> None:
 
 def test_a_run_without_an_answer_does_not_show_the_report_of_an_earlier_one(tmp_path: Path) -> None:
     (tmp_path / "bpe-interop-report.md").write_text("an earlier report", "utf-8")
-    done = run(tmp_path, source=str(tmp_path / "no.lock"), target=str(TINY / "gpt2-tiny"))
+    done = run(tmp_path, source=str(tmp_path / "no.lock"), target=str(TOKENIZERS / "gpt2-tiny"))
     assert done.returncode == 2
     summary = (tmp_path / "summary.md").read_text("utf-8")
     assert "an earlier report" not in summary
@@ -206,7 +207,7 @@ def test_without_engines_all_is_read_encoded_and_proved(tmp_path: Path) -> None:
         "        if ids is None: continue\n"
         "        assert ids == entry['ids']['ordinary'], (name, entry)\n"
         "        counted += 1\n"
-        f"source = Path({str(TINY)!r}, 'cl100k-tiny/tiktoken')\n"
+        f"source = Path({str(TOKENIZERS)!r}, 'cl100k-tiny/tiktoken')\n"
         "b.convert(source, 'out', 'huggingface', verify=False)\n"
         "assert b.verify(source, 'out').verdict == 'proved'\n"
         "try:\n    b.convert(source, 'checked', 'huggingface')\n"
@@ -279,7 +280,7 @@ def test_the_program_of_the_space_makes_a_page() -> None:
     (program,) = re.findall(r'<script type="text/x-python" id="program">(.*?)</script>', text, re.S)
     names: dict[str, Any] = {}
     exec(program, names)
-    path = str(TINY / "gpt2-tiny" / "huggingface" / "tokenizer.json")
+    path = str(TOKENIZERS / "gpt2-tiny" / "huggingface" / "tokenizer.json")
     page = names["page"]([path, path], "the <b>")
     assert page.startswith("<!DOCTYPE html>")
     assert "2 tokenizers" in page

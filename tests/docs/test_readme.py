@@ -11,12 +11,12 @@ from xml.etree import ElementTree
 
 import pytest
 from command_line import in_process
-from conftest import FIXTURES, Data
+from conftest import Data
 
 import bpe_interop
 from benchmarks.readme import CHART, EXAMPLE, PERFORMANCE, PICTURE, chart, drawn, shown
+from fixtures import FIXTURES, ROOT, TOKENIZERS
 
-ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 TASKS = re.findall(r"^\| .* \| .* \| `(bpe-interop .*)` \|$", README, re.MULTILINE)
 
@@ -55,12 +55,10 @@ def test_it_is_short_and_its_examples_narrow() -> None:
 
 # The tasks.
 
-TINY = FIXTURES / "tokenizers"
-
 
 def tuned(folder: Path) -> None:
     """A SentencePiece model and what fine-tuning leaves beside it."""
-    shutil.copytree(TINY / "spm-tiny" / "sentencepiece", folder)
+    shutil.copytree(TOKENIZERS / "spm-tiny" / "sentencepiece", folder)
     size = bpe_interop.load(folder / "tokenizer.model").n_vocab
     token = {"content": "<|im_end|>", "lstrip": False, "rstrip": False, "normalized": False}
     config = {
@@ -77,8 +75,8 @@ def tuned(folder: Path) -> None:
 
 def prepare(folder: Path) -> None:
     """What the table of tasks names, but for what a row writes."""
-    shutil.copytree(TINY / "cl100k-tiny" / "huggingface", folder / "my-tok")
-    shutil.copytree(TINY / "cl100k-tiny" / "tiktoken", folder / "ranks")
+    shutil.copytree(TOKENIZERS / "cl100k-tiny" / "huggingface", folder / "my-tok")
+    shutil.copytree(TOKENIZERS / "cl100k-tiny" / "tiktoken", folder / "ranks")
     tuned(folder / "tuned")
     (folder / "words.txt").write_text("cardiomegaly\ntachycardia\n", "utf-8")
     (folder / "story.txt").write_text("the year 2023\n", "utf-8")
@@ -151,7 +149,7 @@ def test_the_task_with_a_server_says_where_none_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A real one is asked in ``tests/engines/test_llama_server.py``."""
-    shutil.copy(next((TINY / "gguf-tiny" / "gguf").iterdir()), tmp_path / "model.gguf")
+    shutil.copy(next((TOKENIZERS / "gguf-tiny" / "gguf").iterdir()), tmp_path / "model.gguf")
     monkeypatch.chdir(tmp_path)
     *command, address = row("verify model.gguf model.gguf")
     with in_process(monkeypatch) as call:

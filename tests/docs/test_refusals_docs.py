@@ -7,7 +7,6 @@ import pkgutil
 import re
 
 import pytest
-from conftest import ROOT
 from test_examples import blocks
 
 import bpe_interop
@@ -16,6 +15,7 @@ from bpe_interop.formats.losses import TEXT
 from bpe_interop.gate import describe
 from bpe_interop.loss import Loss
 from bpe_interop.model import FIELDS
+from fixtures import ROOT
 from trust.laws import DECISIONS
 
 FOLDER = ROOT / "docs" / "refusals"

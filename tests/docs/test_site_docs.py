@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import ROOT
 from site_links import broken
 from test_examples import blocks
 
@@ -18,6 +17,7 @@ from bpe_interop.cli.view import view_command
 from bpe_interop.formats import each_format
 from bpe_interop.view.live import LIVE_LIMIT
 from bpe_interop.view.page import LIMIT
+from fixtures import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = {

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from benchmarks.marks import replaced
 from bpe_interop.kernel import running
+from fixtures import ROOT
 from trust.__main__ import COMMANDS, main
 from trust.kernel.runs import Run
 from trust.kernel.works import Tally
@@ -21,7 +22,7 @@ from trust.page import made_of, put, state, table
 needs_kernel = pytest.mark.skipif(
     running().kernel != "native", reason="there is no native kernel to compare"
 )
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = ROOT / "docs"
 SUMMARY = (DOCS / "trust.md").read_text("utf-8")
 TABLES = "\n".join(page.read_text("utf-8") for page in sorted((DOCS / "trust").glob("*.md")))
 

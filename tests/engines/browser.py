@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 from reports import CL100K, GPT2, example, few_texts, hostile, real
 
 from bpe_interop import reports as pages
+from fixtures import ROOT
 
 KINDS = ("proved", "tested", "different", "hostile")
 MODES = [(width, colours) for width in (1200, 390, 360) for colours in ("light", "dark")]
@@ -269,7 +270,7 @@ def test_nothing_that_gets_in_can_run(browser: Browser, folder: Path) -> None:
 
 def test_commands_of_the_site_fit_on_a_phone(page: Page, tmp_path: Path) -> None:
     """The style of the site wraps long lines; the theme's own would cut them off."""
-    root = Path(__file__).parents[2] / "docs"
+    root = ROOT / "docs"
     commands = (root / "start.md").read_text("utf-8").partition("```sh\n")[2].partition("```")[0]
     (tmp_path / "site.html").write_text(
         f"<!DOCTYPE html><html lang='en'><title>x</title><style>pre {{ overflow: auto }}\n"

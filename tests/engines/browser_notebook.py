@@ -13,16 +13,16 @@ from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from playwright.sync_api import Browser
 
-__all__ = ["browser"]
+from fixtures import FIXTURES, ROOT
 
-ROOT = Path(__file__).parents[2]
+__all__ = ["browser"]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The notebook of the docs, run by a kernel of its own, as a page."""
     folder = tmp_path_factory.mktemp("notebook")
-    shutil.copytree(ROOT / "fixtures", folder / "fixtures")
+    shutil.copytree(FIXTURES, folder / "fixtures")
     notebook = nbformat.read(ROOT / "docs" / "first-look.ipynb", as_version=4)
     NotebookClient(notebook, resources={"metadata": {"path": str(folder)}}, timeout=300).execute()
     for theme in ("light", "dark"):

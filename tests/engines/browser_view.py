@@ -21,10 +21,10 @@ from bpe_interop.statement import Statement
 from bpe_interop.view.live import LIVE_LIMIT, listen
 from bpe_interop.view.page import to_view
 from bpe_interop.view.panels import Viewed
+from fixtures import TOKENIZERS
 
 __all__ = ["browser"]
 
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 NAMES = ("gpt2-tiny/huggingface", "cl100k-tiny/huggingface", "spm-tiny/huggingface")
 RIGHT_TO_LEFT = "\u05e9\u05dc\u05d5\u05dd 2024"
 TEXT = (

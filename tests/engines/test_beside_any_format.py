@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 
 import bpe_interop
 from bpe_interop.errors import (
@@ -20,6 +19,7 @@ from bpe_interop.errors import (
     UnstatedError,
     UnsupportedError,
 )
+from fixtures import TOKENIZERS
 from trust.verdicts.beside import Finder
 
 transformers = pytest.importorskip("transformers")
@@ -180,7 +180,7 @@ def test_all_chat_templates_of_the_folder_are_written(
 
 def test_a_gguf_keeps_its_own_chat_templates_and_takes_further_ones(tmp_path: Path) -> None:
     (tmp_path / "A").mkdir()
-    (source,) = (FIXTURES / "tokenizers" / "gguf-llama3-tiny" / "gguf").glob("*.gguf")
+    (source,) = (TOKENIZERS / "gguf-llama3-tiny" / "gguf").glob("*.gguf")
     shutil.copy(source, tmp_path / "A" / "model.gguf")
     chats = [{"name": "default", "template": "D"}, {"name": "t", "template": "T"}]
     config = json.dumps({"chat_template": chats})
@@ -343,7 +343,7 @@ def test_beside_a_rank_file(tmp_path: Path) -> None:
 
 def test_inspect_names_every_file_of_the_folder(command: Command, tmp_path: Path) -> None:
     folder = tmp_path / "tok"
-    shutil.copytree(FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface", folder)
+    shutil.copytree(TOKENIZERS / "cl100k-tiny" / "huggingface", folder)
     for name in ("config.json", "model.safetensors", "README.md", ".hidden"):
         (folder / name).write_text("{}", "utf-8")
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "backend": "x", "eos_token": None}
@@ -372,7 +372,7 @@ def test_settings_that_mean_the_same_to_every_class_are_written(
 ) -> None:
     """Whatever file they lie beside: ``AutoTokenizer`` serves the same on both sides."""
     folder, out = tmp_path / "served", tmp_path / "out"
-    shutil.copytree(FIXTURES / "tokenizers" / source, folder)
+    shutil.copytree(TOKENIZERS / source, folder)
     config = folder / "tokenizer_config.json"
     stated = json.loads(config.read_text("utf-8")) if config.exists() else {"eos_token": "</s>"}
     stated |= {"split_special_tokens": True, "model_max_length": 99, "padding_side": "left"}

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import transformers
-from conftest import FIXTURES
 
 from bpe_interop.errors import SourceError
 from bpe_interop.limits import CHAT_CHARACTERS, CHAT_SECONDS
@@ -18,8 +17,9 @@ from bpe_interop.statement import Statement
 from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.view.chats import Chat, apply_template, read_chat
 from bpe_interop.view.panels import Viewed, chat_panels
+from fixtures import TOKENIZERS
 
-SOURCE = FIXTURES / "tokenizers" / "spm-tiny" / "huggingface"
+SOURCE = TOKENIZERS / "spm-tiny" / "huggingface"
 MESSAGES: list[dict[str, Any]] = [
     {"role": "system", "content": "be <brief> & \xe9"},
     {"role": "user", "content": " hi\nthere "},

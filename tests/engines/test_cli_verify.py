@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 from tokenizers import Tokenizer
 
 from bpe_interop.cli.progress import Seen
@@ -33,11 +32,11 @@ from bpe_interop.proof.prove import Proof
 from bpe_interop.quoting import show
 from bpe_interop.reports import to_markdown
 from bpe_interop.text.visible import show_text
+from fixtures import TOKENIZERS
 
-TINY = FIXTURES / "tokenizers"
-NFC = TINY / "nfc-tiny" / "huggingface"
-RANKS, HUB = TINY / "gpt2-tiny" / "tiktoken", TINY / "gpt2-tiny" / "huggingface"
-OTHER = TINY / "cl100k-tiny" / "huggingface"
+NFC = TOKENIZERS / "nfc-tiny" / "huggingface"
+RANKS, HUB = TOKENIZERS / "gpt2-tiny" / "tiktoken", TOKENIZERS / "gpt2-tiny" / "huggingface"
+OTHER = TOKENIZERS / "cl100k-tiny" / "huggingface"
 
 
 @pytest.fixture
@@ -165,7 +164,7 @@ def test_what_stands_against_a_proof_stands_below_the_verdict(run: Command) -> N
 def silent(folder: Path) -> Path:
     """A rank file that does not state its special tokens."""
     folder.mkdir()
-    for path in (TINY / "cl100k-tiny/tiktoken").iterdir():
+    for path in (TOKENIZERS / "cl100k-tiny/tiktoken").iterdir():
         shutil.copy(path, folder)
     [sidecar] = folder.glob("*.json")
     stated = json.loads(sidecar.read_text("utf-8"))
@@ -176,7 +175,7 @@ def silent(folder: Path) -> Path:
 
 def test_a_gate_does_not_pass_by_omission(run: Command, tmp_path: Path) -> None:
     """Where special tokens count and a side does not state them, nobody knows them equal."""
-    one, two = silent(tmp_path / "one"), TINY / "cl100k-tiny/tiktoken"
+    one, two = silent(tmp_path / "one"), TOKENIZERS / "cl100k-tiny/tiktoken"
     done = run(one, two)
     lines = done.out.splitlines()
     assert done.code == 2
@@ -193,7 +192,7 @@ def test_a_gate_does_not_pass_by_omission(run: Command, tmp_path: Path) -> None:
 
 
 def test_what_was_found_and_what_it_is_about_are_two_facts(run: Command) -> None:
-    spm = TINY / "spm-tiny"
+    spm = TOKENIZERS / "spm-tiny"
     done = run(spm / "sentencepiece", spm / "huggingface")
     lines = done.out.splitlines()
     assert lines[0].startswith("TESTED ")
@@ -297,7 +296,7 @@ def test_control_c_reports_what_was_done(
     corpus, state = tmp_path / "corpus.txt", tmp_path / "compared.state"
     corpus.write_text("a line of text\n" * 100_000, "utf-8")
     monkeypatch.setattr("bpe_interop.cli.verify.progress", interrupting(after))
-    spm = TINY / "spm-tiny" / "sentencepiece", TINY / "spm-tiny" / "huggingface"
+    spm = TOKENIZERS / "spm-tiny" / "sentencepiece", TOKENIZERS / "spm-tiny" / "huggingface"
     settings = ("--corpus", corpus, "--state", state, "--processes", "0")
     code, out, _ = run(*spm, *settings)
     assert code == 130
@@ -484,7 +483,7 @@ def test_a_state_of_another_comparison(run: Command, tmp_path: Path) -> None:
 
 def test_a_stage_shows_one_text(run: Command) -> None:
     """The one whose ids differ, and no second one that the patterns cut otherwise."""
-    a, b = (TINY / name / "huggingface" for name in ("cl100k-tiny", "o200k-tiny"))
+    a, b = (TOKENIZERS / name / "huggingface" for name in ("cl100k-tiny", "o200k-tiny"))
     (line,) = (each for each in said(run(a, b).out, "stage") if each.startswith("pre-tokenizer"))
     (stage,) = (each for each in verify(a, b).stages if each.name == "pre-tokenizer")
     assert stage.witness is not None

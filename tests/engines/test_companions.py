@@ -46,8 +46,8 @@ from bpe_interop.transformers_classes import (
     REBUILT_SINCE,
     UNKNOWN,
 )
+from fixtures import TOKENIZERS
 
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 BYTE = (TOKENIZERS / "cl100k-tiny" / "huggingface" / "tokenizer.json").read_bytes()
 CHAR = (TOKENIZERS / "spm-tiny" / "huggingface" / "tokenizer.json").read_bytes()
 Data = Callable[[str], Path]

@@ -39,8 +39,8 @@ from bpe_interop.io.reader import TokenizerSource
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement, as_stated
+from fixtures import TOKENIZERS
 
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 TINY = TOKENIZERS / "gpt2-tiny"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES, Data
+from conftest import Data
 from tokenizers import Tokenizer
 
 from bpe_interop.cost import Cost, costs
@@ -16,8 +16,9 @@ from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.formats import by_name
 from bpe_interop.formats.gguf.write import under_name
 from bpe_interop.sources import load_source
+from fixtures import TOKENIZERS
 
-SOURCE = FIXTURES / "tokenizers/o200k-tiny/huggingface/tokenizer.json"
+SOURCE = TOKENIZERS / "o200k-tiny/huggingface/tokenizer.json"
 LINES = [
     "Plain words and 12345.",
     "",
@@ -77,7 +78,7 @@ def test_a_refusal_says_it_as_a_user_asks(tmp_path: Path, command: Command) -> N
 
 
 def test_what_is_dropped_has_its_cost_too(tmp_path: Path, command: Command) -> None:
-    source = FIXTURES / "tokenizers/nfc-tiny/huggingface"
+    source = TOKENIZERS / "nfc-tiny/huggingface"
     one = corpus_of(tmp_path)[0]
     words = ("convert", source, "--to", "tiktoken", "--corpus", one, "--drop", "normalizer")
     done = command(*words, tmp_path / "a")
@@ -92,7 +93,7 @@ def test_what_is_dropped_has_its_cost_too(tmp_path: Path, command: Command) -> N
 
 def test_formats_without_names_are_measured_as_they_would_be_written(tmp_path: Path) -> None:
     """NFC is lost in a rank file."""
-    source = FIXTURES / "tokenizers/nfc-tiny/huggingface"
+    source = TOKENIZERS / "nfc-tiny/huggingface"
     [row] = costs(source, by_name("tiktoken"), corpus_of(tmp_path)[:1])
     assert row.under == ""
     assert (row.lines, row.other) == (4, 1)

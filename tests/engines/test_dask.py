@@ -21,7 +21,6 @@ from typing import Any
 import distributed
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 from harmful_job import Harmful
 from reports import few_texts
 
@@ -39,10 +38,9 @@ from bpe_interop.workers import Run, Workers, carry, dask, pool_of, run_parts
 from bpe_interop.workers import run as running
 from bpe_interop.workers.dask import DaskWorkers, dask_workers
 from bpe_interop.workers.orders import Order
+from fixtures import FIXTURES, TOKENIZERS
 
-GPT2, CL100K = (
-    FIXTURES / "tokenizers" / name / "huggingface" for name in ("gpt2-tiny", "cl100k-tiny")
-)
+GPT2, CL100K = (TOKENIZERS / name / "huggingface" for name in ("gpt2-tiny", "cl100k-tiny"))
 PART = 300_000
 
 
@@ -377,7 +375,7 @@ def test_a_document_that_one_side_cannot_encode_is_no_equality(
 ) -> None:
     few_texts(monkeypatch)
     names = "all.tiktoken", "fewer.tiktoken"
-    ranks = next((FIXTURES / "tokenizers" / "gpt2-tiny" / "tiktoken").glob("*.tiktoken"))
+    ranks = next((TOKENIZERS / "gpt2-tiny" / "tiktoken").glob("*.tiktoken"))
     lines = ranks.read_bytes().splitlines(keepends=True)
     fewer = [each for each in lines if b"~" not in base64.b64decode(each.split()[0])]
     (tmp_path / "all.tiktoken").write_bytes(b"".join(lines))

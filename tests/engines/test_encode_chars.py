@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import sentencepiece
-from conftest import FIXTURES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
@@ -43,6 +42,7 @@ from bpe_interop.steps import (
     StripToken,
     WordEnds,
 )
+from fixtures import TOKENIZERS
 from fixtures.piece_model import (
     BYTE,
     BYTE_FALLBACK,
@@ -268,7 +268,7 @@ def test_merges_of_what_stands_for_missing_symbols_are_refused(named: str, says:
 
 @cache
 def spm_tiny() -> bytes:
-    return (FIXTURES / "tokenizers/spm-tiny/sentencepiece/tokenizer.model").read_bytes()
+    return (TOKENIZERS / "spm-tiny/sentencepiece/tokenizer.model").read_bytes()
 
 
 @dataclass(frozen=True)

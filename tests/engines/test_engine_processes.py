@@ -26,8 +26,9 @@ from bpe_interop.errors import CheckFailedError
 from bpe_interop.io.reader import find
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
+from fixtures import TOKENIZERS
 
-TINY = Path(__file__).resolve().parents[2] / "fixtures" / "tokenizers" / "cl100k-tiny"
+TINY = TOKENIZERS / "cl100k-tiny"
 TEXTS = ["", "hello world", "a<|endoftext|>b", "é中\n\n x", "don't"]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import tiktoken
 import tiktoken.load as tiktoken_load
-from conftest import FIXTURES, Data
+from conftest import Data
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 from tokenizers import models
@@ -56,11 +56,9 @@ from bpe_interop.kernel import set_aside
 from bpe_interop.model import BPEModel
 from bpe_interop.steps import Pattern, Split
 from bpe_interop.text.spellings import CL100K, CL100K_TRAILING
+from fixtures import FIXTURES, TOKENIZERS
 
-TOKENIZERS = FIXTURES / "tokenizers"
-FIXED = sorted(
-    (path.parent.name, path.name) for path in FIXTURES.glob("tokenizers/*/*") if path.is_dir()
-)
+FIXED = sorted((path.parent.name, path.name) for path in TOKENIZERS.glob("*/*") if path.is_dir())
 MODES: dict[str, dict[str, Any]] = {
     "ordinary": {"special": "text"},
     "all": {"special": "parse"},
@@ -69,7 +67,7 @@ MODES: dict[str, dict[str, Any]] = {
 
 
 def files_of(name: str, format: str) -> dict[str, bytes]:
-    folder = FIXTURES / "tokenizers" / name / format
+    folder = TOKENIZERS / name / format
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -132,7 +130,7 @@ def test_models_are_handed_over_in_the_engines_format(
 def test_transformers_serves_a_directory(
     name: str, golden: Callable[[str], dict[str, Any]]
 ) -> None:
-    folder = FIXTURES / "tokenizers" / name / "huggingface"
+    folder = TOKENIZERS / name / "huggingface"
     files = files_of(name, "huggingface")
     expected = golden(f"{name}/huggingface")
     for engine in (
@@ -394,7 +392,7 @@ def test_long_texts_in_batches_give_the_same_ids() -> None:
             assert engine.encode_batch(texts, **asked) == single
 
 
-SPM = FIXTURES / "tokenizers" / "spm-unk-tiny" / "sentencepiece"
+SPM = TOKENIZERS / "spm-unk-tiny" / "sentencepiece"
 
 
 def spm_files(**config: Any) -> dict[str, bytes]:
@@ -545,7 +543,7 @@ def test_files_of_live_objects_are_read_by_their_engine() -> None:
     assert engine.encode("abba<e>", special="parse") == encoding.encode(
         "abba<e>", allowed_special="all"
     )
-    path = FIXTURES / "tokenizers/nfc-tiny/huggingface/tokenizer.json"
+    path = TOKENIZERS / "nfc-tiny/huggingface/tokenizer.json"
     live = HuggingFaceTokenizer.from_file(str(path))
     again = from_files("tokenizers", "huggingface", files_from_tokenizers(live))
     assert again.encode("e\u0301 <|x|>") == live.encode("e\u0301 <|x|>").ids

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from brute_force import random_rule, random_tokens
 from command_line import Command
-from golden_models import FIXTURES, NAMES, model_of
+from golden_models import NAMES, model_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +24,7 @@ from bpe_interop.encode.explain import Explained, Explainer, SymbolRun
 from bpe_interop.encode.offsets import in_bytes
 from bpe_interop.errors import EncodeError
 from bpe_interop.model import Affixes, BPEModel, Fallback, PairList, Vocab
+from fixtures import TOKENIZERS
 
 
 def replay(run: SymbolRun, model: BPEModel) -> list[bytes]:
@@ -163,8 +164,8 @@ def run(command: Command) -> Command:
     return partial(command, "encode")
 
 
-CL100K = str(FIXTURES / "tokenizers" / "cl100k-tiny" / "tiktoken")
-TEMPLATE = str(FIXTURES / "tokenizers" / "template-tiny" / "huggingface")
+CL100K = str(TOKENIZERS / "cl100k-tiny" / "tiktoken")
+TEMPLATE = str(TOKENIZERS / "template-tiny" / "huggingface")
 
 
 def test_tokens_on_a_screen(run: Command) -> None:

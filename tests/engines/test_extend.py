@@ -15,7 +15,6 @@ import pytest
 import sentencepiece
 import transformers
 from command_line import Command
-from conftest import FIXTURES
 from tiktoken_encodings import reference
 from tokenizers import AddedToken as AddedTokenOfTokenizers
 from tokenizers import Tokenizer as HuggingFaceTokenizer
@@ -27,8 +26,8 @@ from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken
 from bpe_interop.testing.json_documents import document_of, model_of
 from bpe_interop.tokenizer import Tokenizer
+from fixtures import FIXTURES, TOKENIZERS
 
-TOKENIZERS = FIXTURES / "tokenizers"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
 HUB = TOKENIZERS / "gpt2-tiny" / "huggingface"
 LLAMA = TOKENIZERS / "spm-tiny" / "huggingface"

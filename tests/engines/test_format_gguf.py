@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import FIXTURES, Data
+from conftest import Data
 
 from bpe_interop import Statement
 from bpe_interop.compare.stress import awkward
@@ -31,6 +31,7 @@ from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.splitters import SPLITTERS
 from bpe_interop.formats.gguf.write import dump, without_tensors
 from bpe_interop.model import BPEModel
+from fixtures import TOKENIZERS
 from fixtures import gguf_models as made
 from fixtures.file_formats import TO_CHAR
 from fixtures.newer_code_points import NEWER, has_newer
@@ -260,7 +261,7 @@ def test_the_head_alone_is_what_the_engine_loads() -> None:
 
 @pytest.mark.long
 def test_a_conversion_is_one_file_proved_in_llama_cpp(tmp_path: Path) -> None:
-    done = convert(FIXTURES / "tokenizers/gpt2-tiny/huggingface", tmp_path / "mine.gguf")
+    done = convert(TOKENIZERS / "gpt2-tiny/huggingface", tmp_path / "mine.gguf")
     assert done.files == ("mine.gguf",)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.gguf"]
     assert done.report is not None
@@ -269,7 +270,7 @@ def test_a_conversion_is_one_file_proved_in_llama_cpp(tmp_path: Path) -> None:
 
 
 def test_a_splitter_that_no_name_has_is_refused_with_the_nearest(tmp_path: Path) -> None:
-    source = FIXTURES / "tokenizers/o200k-tiny/tiktoken"
+    source = TOKENIZERS / "o200k-tiny/tiktoken"
     with pytest.raises(LossyConversionError) as refused:
         convert(source, tmp_path / "mine.gguf", said=Statement(template="none"))
     said = str(refused.value)

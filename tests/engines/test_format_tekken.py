@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import tiktoken
-from conftest import FIXTURES, Data
+from conftest import Data
 from transformers import AutoTokenizer
 
 from bpe_interop import Tokenizer, load
@@ -35,6 +35,7 @@ from bpe_interop.loss import Field
 from bpe_interop.model import RankTable, SequenceTemplate
 from bpe_interop.proof.prove import prove
 from bpe_interop.statement import Statement
+from fixtures import TOKENIZERS
 
 TEKKEN = by_name("tekken")
 NAMES = ("tekken-tiny", "tekken-listed-tiny")
@@ -42,7 +43,7 @@ PUBLISHED = ("tekken_240718.json", "tekken_240911.json")
 
 
 def data_of(name: str) -> bytes:
-    return (FIXTURES / "tokenizers" / name / "tekken" / "tekken.json").read_bytes()
+    return (TOKENIZERS / name / "tekken" / "tekken.json").read_bytes()
 
 
 def published(name: str) -> bytes:
@@ -167,7 +168,7 @@ def _with(value: object, *path: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_to_a_tokenizer_json_and_back(name: str, tmp_path: Path) -> None:
-    source = FIXTURES / "tokenizers" / name / "tekken"
+    source = TOKENIZERS / name / "tekken"
     there = convert(source, tmp_path / "hf", "hf", said=Statement(template="none"))
     assert there.report is not None
     assert (there.report.verdict, there.report.scope) == ("proved", "ordinary")
@@ -181,7 +182,7 @@ def test_to_a_tokenizer_json_and_back(name: str, tmp_path: Path) -> None:
 
 
 def test_one_tokenizer_json_alone_says_what_it_leaves_out(tmp_path: Path) -> None:
-    source = FIXTURES / "tokenizers" / "tekken-listed-tiny" / "tekken"
+    source = TOKENIZERS / "tekken-listed-tiny" / "tekken"
     said = Statement(template="none")
     done = convert(source, tmp_path / "t.json", "hf", said=said, verify=False)
     assert "extras" in {loss.field for loss in done.losses}
@@ -261,7 +262,7 @@ def test_a_configuration_that_the_engine_takes_is_written_again(
 
 @pytest.mark.long
 def test_to_a_rank_file_ids_stay(tmp_path: Path) -> None:
-    source = FIXTURES / "tokenizers" / "tekken-tiny" / "tekken"
+    source = TOKENIZERS / "tekken-tiny" / "tekken"
     convert(source, tmp_path / "tok.tiktoken")
     ids = load(source).encode("Une phrase, \u0928\u092e\u0938\u094d\u0924\u0947.")
     assert load(tmp_path / "tok.tiktoken").encode_ordinary(
@@ -274,7 +275,7 @@ def test_to_a_rank_file_ids_stay(tmp_path: Path) -> None:
     [("gpt2-tiny", {"vocab"}), ("nfc-tiny", {"vocab", "normalizer", "added"})],
 )
 def test_what_it_cannot_hold_is_refused(name: str, fields: set[str]) -> None:
-    folder = FIXTURES / "tokenizers" / name
+    folder = TOKENIZERS / name
     form = "tiktoken" if (folder / "tiktoken").is_dir() else "huggingface"
     model = load(folder / form).model
     with pytest.raises(LossyConversionError) as refused:
@@ -297,7 +298,7 @@ def test_a_minbpe_file_is_written_as_tekken(pattern: str, tmp_path: Path) -> Non
 
 
 def test_a_tokenizer_is_saved_as_tekken(tmp_path: Path) -> None:
-    tokenizer = load(FIXTURES / "tokenizers" / "tekken-listed-tiny" / "tekken")
+    tokenizer = load(TOKENIZERS / "tekken-listed-tiny" / "tekken")
     assert isinstance(tokenizer, Tokenizer)
     tokenizer.save(tmp_path / "out", format="tekken")
     assert (tmp_path / "out" / "tekken.json").read_bytes() == data_of("tekken-listed-tiny")

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import read
 from bpe_interop.formats.gguf.read import load
+from fixtures import TOKENIZERS
 from fixtures import gguf_models as made
 from fixtures.file_formats import TO_CHAR
 
-HEAD = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir()).read_bytes()
+HEAD = next((TOKENIZERS / "gguf-tiny/gguf").iterdir()).read_bytes()
 LARGE = 100 * 10**9
 MEGABYTES = 50
 """What a process may take besides what it has after the import."""

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 from gguf import GGUFReader
 from tokenizers import Tokenizer
 
@@ -17,11 +16,12 @@ from bpe_interop.formats.gguf import write
 from bpe_interop.formats.gguf.head import with_key
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.sources import load_source
+from fixtures import TOKENIZERS
 from fixtures import gguf_models as made
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
-JSON = FIXTURES / "tokenizers/gpt2-tiny/huggingface/tokenizer.json"
+JSON = TOKENIZERS / "gpt2-tiny/huggingface/tokenizer.json"
 KEY = "tokenizer.huggingface.json"
 
 
@@ -51,7 +51,7 @@ def test_it_goes_along_from_one_gguf_file_to_another(tmp_path: Path) -> None:
 
 
 def test_where_the_source_has_none_there_is_none(tmp_path: Path) -> None:
-    done = convert(FIXTURES / "tokenizers/gguf-tiny/gguf", tmp_path / "a.gguf", verify=False)
+    done = convert(TOKENIZERS / "gguf-tiny/gguf", tmp_path / "a.gguf", verify=False)
     assert inside(tmp_path / "a.gguf") is None
     assert not any("byte for byte" in note for note in done.notes)
 

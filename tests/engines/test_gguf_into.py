@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 from gguf import GGUFReader
 from tokenizers import Tokenizer
 
@@ -30,9 +29,10 @@ from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.write import without_tensors
 from bpe_interop.io.reader import find
 from bpe_interop.model import BPEModel
+from fixtures import TOKENIZERS
 from fixtures import gguf_models as made
 
-SOURCE = FIXTURES / "tokenizers/gpt2-tiny/huggingface/tokenizer.json"
+SOURCE = TOKENIZERS / "gpt2-tiny/huggingface/tokenizer.json"
 ROWS = 701
 """Tokens of the source: 700 and one that is special."""
 
@@ -133,7 +133,7 @@ def test_rows_without_a_token_are_filled(tmp_path: Path) -> None:
 
 
 def test_from_one_gguf_file_into_another(tmp_path: Path) -> None:
-    source = FIXTURES / "tokenizers/gguf-llama3-tiny/gguf"
+    source = TOKENIZERS / "gguf-llama3-tiny/gguf"
     rows = len(find(source).format.load(find(source).files).vocab.ids) + 8
     done, _ = put(tmp_path, model_file(rows=rows), source=source, verify=False)
     assert {loss.grade for loss in done.losses} <= {"metadata"}
@@ -158,7 +158,7 @@ def test_the_command_says_what_became_of_the_file(tmp_path: Path, command: Comma
     new = tmp_path / "new.gguf"
     done = command("convert", SOURCE, new, "--into", tmp_path / "old.gguf", "--no-verify")
     assert "were copied as they are (sha256" in done.out
-    [bare] = (FIXTURES / "tokenizers/gguf-llama3-tiny/gguf").glob("*.gguf")
+    [bare] = (TOKENIZERS / "gguf-llama3-tiny/gguf").glob("*.gguf")
     done = command("convert", bare, tmp_path / "bare.gguf", "--into", bare, "--no-verify")
     assert f"{bare} holds nothing behind its keys" in done.out
 

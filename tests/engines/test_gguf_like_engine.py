@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import FIXTURES
 
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import EngineError, FormatError
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel
+from fixtures import TOKENIZERS
 from fixtures.gguf_models import (
     ARRAY,
     BOOL,
@@ -32,7 +32,7 @@ TOKENS, TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 
 
 def keys_in(kind: str) -> Keys:
-    return keys_of((FIXTURES / "tokenizers" / kind / "gguf" / "tiny.gguf").read_bytes())
+    return keys_of((TOKENIZERS / kind / "gguf" / "tiny.gguf").read_bytes())
 
 
 def load(keys: Keys) -> BPEModel:

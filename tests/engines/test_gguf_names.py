@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES, Data
+from conftest import Data
 from test_composition import BYTES, digits, model_of, tokenizer_json
 from tokenizers import Tokenizer
 
@@ -35,6 +35,7 @@ from bpe_interop.steps import Pattern, Split
 from bpe_interop.text.spellings import CL100K, CL100K_TRAILING, GPT2, O200K
 from bpe_interop.text.split import split
 from bpe_interop.theory.splitters import first_cut_difference
+from fixtures import TOKENIZERS
 from fixtures import gguf_models as made
 
 
@@ -122,7 +123,7 @@ def test_the_groups_as_a_table_and_as_json(command: Command) -> None:
 
 
 def test_inspect_says_what_the_name_of_a_file_means(command: Command, tmp_path: Path) -> None:
-    source = FIXTURES / "tokenizers/gguf-llama3-tiny/gguf"
+    source = TOKENIZERS / "gguf-llama3-tiny/gguf"
     facts = json.loads(command("inspect", source, "--json").raw)["particulars"]["pre"]
     assert facts["name"] == "llama-bpe"
     assert {"llama3", "dbrx", "smaug-bpe"} <= {*facts["equal"]}
@@ -131,7 +132,7 @@ def test_inspect_says_what_the_name_of_a_file_means(command: Command, tmp_path: 
     bare = tmp_path / "bare.gguf"
     bare.write_bytes(made.every_string("ab", 2, None))
     assert "default, as the file names none" in command("inspect", bare).out
-    by_scores = FIXTURES / "tokenizers/gguf-spm-tiny/gguf"
+    by_scores = TOKENIZERS / "gguf-spm-tiny/gguf"
     assert json.loads(command("inspect", by_scores, "--json").raw)["particulars"] == {}
 
 
@@ -186,7 +187,7 @@ def test_a_splitter_that_is_dropped_is_written_as_the_nearest(
     command: Command, tmp_path: Path
 ) -> None:
     """Not as ``default``, which no publisher has; the refusal says which one it would be."""
-    source = FIXTURES / "tokenizers/o200k-tiny/huggingface"
+    source = TOKENIZERS / "o200k-tiny/huggingface"
     refused = command("convert", source, tmp_path / "a.gguf")
     assert refused.code == 1
     [said] = re.findall(r"without this field the file names ([\w.-]+)", refused.err)
@@ -225,7 +226,7 @@ def test_no_check_asks_for_what_the_proof_takes_to_be_in_no_text(
     tmp_path: Path, command: Command
 ) -> None:
     """StarCoder's steps, and a token of two spaces, which a newer digit after them would divide."""
-    source = json.loads((FIXTURES / "tokenizers/gpt2-tiny/huggingface/tokenizer.json").read_text())
+    source = json.loads((TOKENIZERS / "gpt2-tiny/huggingface/tokenizer.json").read_text())
     steps = [{"type": "Digits", "individual_digits": True}, source["pre_tokenizer"]]
     source["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps}
     path = tmp_path / "tokenizer.json"

@@ -7,7 +7,6 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from conftest import FIXTURES
 
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
@@ -18,6 +17,7 @@ from bpe_interop.gate import refuse
 from bpe_interop.loss import Loss
 from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import RankTable
+from fixtures import TOKENIZERS
 from fixtures import gguf_models as made
 from fixtures.file_formats import TO_CHAR
 
@@ -156,7 +156,7 @@ def test_an_empty_token_changes_no_id() -> None:
 
 def test_where_a_user_defined_piece_is_found_is_told() -> None:
     """Mistral's models from version 3 on have some."""
-    [file] = (FIXTURES / "tokenizers/spm-user-tiny/sentencepiece").glob("*.model")
+    [file] = (TOKENIZERS / "spm-user-tiny/sentencepiece").glob("*.model")
     model = by_name("sentencepiece").load({file.name: file.read_bytes()})
     with pytest.raises(LossyConversionError) as refused:
         refuse(model, by_name("gguf"))
@@ -187,7 +187,7 @@ def test_a_text_ends_at_its_first_nul(file: bytes) -> None:
 
 def test_a_token_with_a_nul_goes_to_no_gguf() -> None:
     """Such a token was written, and llama.cpp gave a text that holds one other ids."""
-    [file] = (FIXTURES / "tokenizers/spm-tiny/sentencepiece").glob("*.model")
+    [file] = (TOKENIZERS / "spm-tiny/sentencepiece").glob("*.model")
     model = by_name("sentencepiece").load({file.name: file.read_bytes()})
     number = max(model.vocab.ids.values()) + 1
     ids = {**model.vocab.ids, b"\0": number}

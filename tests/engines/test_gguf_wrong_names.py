@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES, Data
+from conftest import Data
 from tokenizers import Tokenizer
 
 from bpe_interop.engines.llamacpp import LlamaCppEngine
@@ -14,11 +14,12 @@ from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.write import under_name
 from bpe_interop.proof.prove import prove
 from bpe_interop.sources import load_source
+from fixtures import TOKENIZERS
 
 
 def test_a_wrong_name_is_shown_by_a_text_in_both_engines() -> None:
     """o200k's pattern under ``gpt-4o``, which knows no marks, as the converter writes it."""
-    source = FIXTURES / "tokenizers/o200k-tiny/huggingface/tokenizer.json"
+    source = TOKENIZERS / "o200k-tiny/huggingface/tokenizer.json"
     model = load_source(source).model
     file = under_name(model, "gpt-4o")
     proof = prove(load({"wrong.gguf": file}), model, "ordinary")
@@ -49,7 +50,7 @@ def test_published_tokenizers_under_the_name_that_is_given_to_them(
 def test_the_verdict_says_the_cause_and_the_cure_that_it_names_works(
     command: Command, tmp_path: Path
 ) -> None:
-    source = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
+    source = TOKENIZERS / "gpt2-tiny" / "huggingface"
     wrong, right = tmp_path / "wrong.gguf", tmp_path / "right.gguf"
     wrong.write_bytes(under_name(load_source(source).model, "qwen2"))
     done = command("verify", source, wrong)

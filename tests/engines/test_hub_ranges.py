@@ -12,20 +12,20 @@ from pathlib import Path
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 from hub_server import HubHandler, serving
 
 from bpe_interop import sources
 from bpe_interop.errors import FormatError, SourceError, UnsupportedError
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.sources import load_source
+from fixtures import TOKENIZERS
 from fixtures import gguf_models as made
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-HEAD = next((FIXTURES / "tokenizers/gguf-llama3-tiny/gguf").iterdir()).read_bytes()
+HEAD = next((TOKENIZERS / "gguf-llama3-tiny/gguf").iterdir()).read_bytes()
 LARGE = 100 * 10**9
-MODEL = next((FIXTURES / "tokenizers/spm-tiny/sentencepiece").glob("*.model")).read_bytes()
-JSON = (FIXTURES / "tokenizers/template-tiny/huggingface/tokenizer.json").read_bytes()
+MODEL = next((TOKENIZERS / "spm-tiny/sentencepiece").glob("*.model")).read_bytes()
+JSON = (TOKENIZERS / "template-tiny/huggingface/tokenizer.json").read_bytes()
 CONFIG = json.dumps({"chat_template": "{{ messages }}"}).encode()
 FILES = {
     "model.gguf": (HEAD, LARGE),

@@ -10,10 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import FIXTURES
 
-GGUF = FIXTURES / "tokenizers/gguf-tiny/gguf/tiny.gguf"
-SOURCE = FIXTURES / "tokenizers/gpt2-tiny/huggingface"
+from fixtures import FIXTURES, TOKENIZERS
+
+GGUF = TOKENIZERS / "gguf-tiny/gguf/tiny.gguf"
+SOURCE = TOKENIZERS / "gpt2-tiny/huggingface"
 TEXT = FIXTURES / "corpora/english.txt"
 
 RUN = """

@@ -19,8 +19,8 @@ import transformers
 from bpe_interop.formats.huggingface import FORMAT
 from bpe_interop.model import BPEModel
 from bpe_interop.transformers_classes import CLASSES, LOADED_ALIKE, LOWEST
+from fixtures import ROOT, TOKENIZERS
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 TEXTS = ["Hello world", " it's 2023\n\n", "e\u0301\u00e9", "", "a<|endoftext|>b", "  x\t y"]
 FLAGS = dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized"], False)
 
@@ -28,7 +28,7 @@ FLAGS = dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized"], False)
 def built(name: str, bos: bool) -> dict[str, bytes]:
     """A directory whose ``tokenizer.json`` is what the class builds, over a small vocabulary."""
     table = CLASSES[name]
-    folder = FIXTURES / ("spm-tiny" if table.suffix else "cl100k-tiny") / "huggingface"
+    folder = TOKENIZERS / ("spm-tiny" if table.suffix else "cl100k-tiny") / "huggingface"
     document: dict[str, Any] = json.loads((folder / "tokenizer.json").read_text("utf-8"))
     document |= table.components()
     for key, steps in table.components().items():
@@ -69,7 +69,7 @@ def named(files: dict[str, bytes]) -> str:
 
 
 def test_the_lowest_version_of_the_table_is_the_lowest_that_is_admitted() -> None:
-    stated = (FIXTURES.parent.parent / "pyproject.toml").read_text("utf-8")
+    stated = (ROOT / "pyproject.toml").read_text("utf-8")
     assert set(re.findall(r'"transformers>=([^",]+)"', stated)) == {LOWEST}
     assert CLASSES.keys() >= LOADED_ALIKE
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from bpe_interop.kernel import running
+from fixtures import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 NATIVE = running().kernel == "native"
 needs_library = pytest.mark.skipif(not NATIVE, reason=f"Python only: {running().why_not}")
 

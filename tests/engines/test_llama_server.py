@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 from gguf import GGUFReader, GGUFValueType, GGUFWriter
 
 from bpe_interop.engines import from_address
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import EngineError
+from fixtures import TOKENIZERS
 
-SOURCE = next((FIXTURES / "tokenizers/gguf-llama3-tiny/gguf").iterdir())
+SOURCE = next((TOKENIZERS / "gguf-llama3-tiny/gguf").iterdir())
 TEXTS = ("Hello kestrel", "a<tool>b", "x<|im_end|>", "na\u00efve \u4e16\U0001f600", "  a\n\n b")
 KEY = "open sesame"
 WIDE, HIDDEN = 32, 64
@@ -109,7 +109,7 @@ def test_a_file_is_held_to_it(
     monkeypatch.setattr(comparison, "every_token", lambda model: iter(()))
     same = command("verify", SOURCE, SOURCE, "--engine-b", server)
     assert (same.code, same.out.split()[0]) == (0, "TESTED"), same.out + same.err
-    other = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir())
+    other = next((TOKENIZERS / "gguf-tiny/gguf").iterdir())
     assert command("verify", other, other, "--engine-b", server).code == 1
 
 

@@ -24,7 +24,6 @@ from typing import Any
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 
 from bpe_interop.compare import verify
 from bpe_interop.convert import convert
@@ -39,9 +38,10 @@ from bpe_interop.engines import (
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.engines.llamacpp_server import LlamaServerEngine
 from bpe_interop.errors import EngineError, EngineMissingError
+from fixtures import TOKENIZERS
 
-SOURCE = next((FIXTURES / "tokenizers/gguf-llama3-tiny/gguf").iterdir())
-OTHER = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir())
+SOURCE = next((TOKENIZERS / "gguf-llama3-tiny/gguf").iterdir())
+OTHER = next((TOKENIZERS / "gguf-tiny/gguf").iterdir())
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -328,7 +328,7 @@ def test_its_version_is_that_of_the_package_which_is_there(
 @pytest.mark.long
 def test_a_conversion_says_what_its_proof_takes_for_granted_of_texts(tmp_path: Path) -> None:
     """As ``verify`` does of the same files: llama.cpp's character classes are older."""
-    source, target = FIXTURES / "tokenizers/gpt2-tiny/huggingface", tmp_path / "t.gguf"
+    source, target = TOKENIZERS / "gpt2-tiny/huggingface", tmp_path / "t.gguf"
     done = convert(source, target, "gguf")
     assert done.report is not None
     assert done.report.verdict == "proved"

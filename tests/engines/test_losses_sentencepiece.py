@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import sentencepiece
-from conftest import FIXTURES, Data
+from conftest import Data
 from tokenizers import Tokenizer
 
 from bpe_interop.diff import diff
@@ -32,6 +32,7 @@ from bpe_interop.model import (
 )
 from bpe_interop.steps import JoinPieces, SentencePieceText
 from bpe_interop.testing.json_documents import document_of, model_of
+from fixtures import TOKENIZERS
 from fixtures.piece_model import BYTE, CONTROL, UNKNOWN, UNUSED, USER_DEFINED, Piece, pieces_of
 
 FORMAT = by_name("sentencepiece")
@@ -424,7 +425,7 @@ def test_types_that_are_written() -> None:
 
 @cache
 def byte_level(name: str, format: str) -> BPEModel:
-    folder = FIXTURES / "tokenizers" / name / format
+    folder = TOKENIZERS / name / format
     return by_name(format).load({path.name: path.read_bytes() for path in folder.iterdir()})
 
 
@@ -443,7 +444,7 @@ def test_byte_level_is_refused_with_two_texts(name: str, format: str) -> None:
     spelled = FORMAT.dump(model)["tokenizer.model"]
     assert sentencepiece.SentencePieceProcessor(model_proto=spelled).get_piece_size() > 256
     if format == "huggingface":
-        path = FIXTURES / "tokenizers" / name / format / "tokenizer.json"
+        path = TOKENIZERS / name / format / "tokenizer.json"
         engine = Tokenizer.from_file(str(path))
         longer, shorter = loss.witness, loss.witness[:2]
         assert len(engine.encode(longer).ids) >= 3
@@ -548,7 +549,7 @@ def test_exact_claims_hold_in_the_engines(seed: int) -> None:
 
 
 def test_roles_that_are_gained_are_not_called_lost() -> None:
-    file = FIXTURES / "tokenizers" / "spm-tiny" / "huggingface" / "tokenizer.json"
+    file = TOKENIZERS / "spm-tiny" / "huggingface" / "tokenizer.json"
     trip = RoundTrip(JSON.load({file.name: file.read_bytes()}), FORMAT)
     [loss] = [each for each in trip.losses if each.field == "added"]
     assert loss.grade == "metadata"
@@ -568,7 +569,7 @@ def test_roles_that_are_gained_are_not_called_lost() -> None:
     ],
 )
 def test_settings_that_come_back_otherwise_are_named(more: dict[str, Any], named: str) -> None:
-    path = FIXTURES / "tokenizers" / "spm-tiny" / "sentencepiece" / "tokenizer.model"
+    path = TOKENIZERS / "spm-tiny" / "sentencepiece" / "tokenizer.model"
     model = FORMAT.load({path.name: path.read_bytes()})
     own = model.extras["sentencepiece"]
     assert isinstance(own, dict)

@@ -13,10 +13,11 @@ from bpe_interop.engines import from_files
 from bpe_interop.formats import by_name
 from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.presets import fill
+from fixtures import ROOT
 from fixtures.code_points import WHOLE_SWEEP
 from trust.matrix import FORMATS, REAL, Real, opened, refusal
 
-PAGE = (Path(__file__).parents[2] / "docs" / "conversions.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "conversions.md").read_text("utf-8")
 
 
 def cells(real: Real) -> dict[str, str]:

@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
-from conftest import FIXTURES
 from transformers import AutoTokenizer
 
 from bpe_interop import reports as pages
 from bpe_interop.cli import cli
 from bpe_interop.compare import verify
 from bpe_interop.pytest_plugin import assert_parity
+from fixtures import FIXTURES, TOKENIZERS
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
@@ -43,7 +43,7 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
 
 def served(path: Path, changes: dict[str, Any]) -> str:
     """A directory of cl100k-tiny with these settings."""
-    source = FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface" / "tokenizer.json"
+    source = TOKENIZERS / "cl100k-tiny" / "huggingface" / "tokenizer.json"
     path.mkdir()
     shutil.copy(source, path)
     config = {key: value for key, value in {**CONFIG, **changes}.items() if value is not None}
@@ -198,7 +198,7 @@ def test_what_a_loader_reads_beside_a_model_file_is_locked(
     folder, held = tmp_path / "served", str(tmp_path / "x.lock")
     folder.mkdir()
     shutil.copyfile(
-        FIXTURES / "tokenizers/spm-tiny/sentencepiece/tokenizer.model", folder / "tokenizer.model"
+        TOKENIZERS / "spm-tiny/sentencepiece/tokenizer.model", folder / "tokenizer.model"
     )
     config: dict[str, object] = {"tokenizer_class": "LlamaTokenizer", "eos_token": "</s>"}
     (folder / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")

@@ -14,8 +14,9 @@ from command_line import Command
 
 from bpe_interop import load
 from bpe_interop.proof.prove import prove
+from fixtures import TOKENIZERS
 
-TINY = Path(__file__).parents[2] / "fixtures" / "tokenizers" / "cl100k-tiny"
+TINY = TOKENIZERS / "cl100k-tiny"
 TEXTS = ["low lower lowest", "Hello w\u00f6rld", "one\ntwo"]
 
 pytestmark = [

@@ -17,7 +17,6 @@ import sentencepiece
 import tiktoken
 import tokenizers
 import transformers
-from conftest import FIXTURES
 
 import bpe_interop
 from bpe_interop.compare import comparison, parity
@@ -27,25 +26,25 @@ from bpe_interop.errors import SourceError
 from bpe_interop.model import BPEModel
 from bpe_interop.pytest_plugin import assert_parity
 from bpe_interop.sources import load_source
+from fixtures import TOKENIZERS
 
 pytest_plugins = ["pytester"]
 
-TINY = FIXTURES / "tokenizers"
-GPT2 = TINY / "gpt2-tiny"
+GPT2 = TOKENIZERS / "gpt2-tiny"
 TEXT = "hello <|endoftext|> 1234 wörld\n\n"
 
 
 def encoding(name: str) -> tiktoken.Encoding:
-    return bpe_interop.load(TINY / name / "tiktoken").to_tiktoken()
+    return bpe_interop.load(TOKENIZERS / name / "tiktoken").to_tiktoken()
 
 
 def hub(name: str) -> tokenizers.Tokenizer:
-    return tokenizers.Tokenizer.from_file(str(TINY / name / "huggingface" / "tokenizer.json"))
+    return tokenizers.Tokenizer.from_file(str(TOKENIZERS / name / "huggingface" / "tokenizer.json"))
 
 
 def served(name: str) -> transformers.PreTrainedTokenizerFast:
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_file=str(TINY / name / "huggingface" / "tokenizer.json")
+        tokenizer_file=str(TOKENIZERS / name / "huggingface" / "tokenizer.json")
     )
 
 
@@ -56,7 +55,7 @@ def served(name: str) -> transformers.PreTrainedTokenizerFast:
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
     """A project with the tiny tokenizers beside its tests."""
     for name in ("gpt2-tiny", "cl100k-tiny"):
-        shutil.copytree(TINY / name, pytester.path / name)
+        shutil.copytree(TOKENIZERS / name, pytester.path / name)
     return pytester
 
 
@@ -75,7 +74,7 @@ def test_a_failing_test_shows_a_text_and_both_sides_ids(project: pytest.Pytester
     result = project.runpytest_inprocess()
     result.assert_outcomes(passed=1, failed=1)
     found = assert_fails(
-        GPT2 / "tiktoken", TINY / "cl100k-tiny" / "huggingface", ["a 1234"], scope="text"
+        GPT2 / "tiktoken", TOKENIZERS / "cl100k-tiny" / "huggingface", ["a 1234"], scope="text"
     )
     head = found.splitlines()[0]
     shown = ast.literal_eval(head.partition("a text: ")[2].rpartition(" (")[0])
@@ -184,19 +183,21 @@ def test_live_objects_and_sources_are_compared_as_they_are(side: Callable[[], ob
     opened = side()
     report = assert_parity(opened, GPT2 / "huggingface", ["a", TEXT])
     assert (report.verdict, report.compared, report.differing) == ("tested", 2, 0)
-    said = assert_fails(opened, TINY / "cl100k-tiny" / "huggingface", ["1234"], scope="ordinary")
+    said = assert_fails(
+        opened, TOKENIZERS / "cl100k-tiny" / "huggingface", ["1234"], scope="ordinary"
+    )
     assert said.startswith("DIFFERENT at stage: ")
 
 
 def test_sentencepiece_objects() -> None:
-    path = TINY / "spm-tiny" / "sentencepiece" / "tokenizer.model"
+    path = TOKENIZERS / "spm-tiny" / "sentencepiece" / "tokenizer.model"
     live = sentencepiece.SentencePieceProcessor(model_file=str(path), add_bos=True)
-    report = assert_parity(live, TINY / "spm-tiny" / "huggingface", ["a", TEXT])
+    report = assert_parity(live, TOKENIZERS / "spm-tiny" / "huggingface", ["a", TEXT])
     assert (report.engine_a.split()[0], report.engine_b.split()[0]) == (
         "sentencepiece",
         "tokenizers",
     )
-    assert "at stage: " in assert_fails(live, TINY / "spm-user-tiny" / "huggingface", ["  a"])
+    assert "at stage: " in assert_fails(live, TOKENIZERS / "spm-user-tiny" / "huggingface", ["  a"])
 
 
 def test_what_a_live_object_was_told_is_left_as_it_was() -> None:
@@ -224,7 +225,7 @@ def test_a_token_that_a_copy_would_number_otherwise_keeps_its_id() -> None:
 def test_a_proof_can_be_required() -> None:
     sides = GPT2 / "tiktoken", hub("gpt2-tiny")
     assert assert_parity(*sides, ["a"], require="proved").verdict == "proved"
-    spm = TINY / "spm-tiny"
+    spm = TOKENIZERS / "spm-tiny"
     one, two = spm / "sentencepiece", spm / "huggingface"
     assert assert_parity(one, two, ["a"]).verdict == "tested"
     said = assert_fails(one, two, ["a"], require="proved")
@@ -250,22 +251,24 @@ def test_without_texts_the_awkward_ones_of_both_are_run(monkeypatch: pytest.Monk
 
 
 def test_of_given_texts_one_is_shown_as_it_was_given() -> None:
-    sides = GPT2 / "tiktoken", TINY / "cl100k-tiny" / "tiktoken"
+    sides = GPT2 / "tiktoken", TOKENIZERS / "cl100k-tiny" / "tiktoken"
     told = assert_fails(*sides, ["Hello, world!", "na\u00efve 12345"], scope="ordinary")
     assert '\nyours       "Hello, world!"\n' in told or '\nyours       "na\u00efve 12345"\n' in told
     assert "; made small from yours)" in told.splitlines()[0]
 
 
 def test_a_required_proof_finds_what_no_given_text_shows() -> None:
-    other = TINY / "cl100k-tiny" / "tiktoken"
-    assert assert_parity(TINY / "cl100k-tiny" / "huggingface", other, [""]).verdict == "tested"
+    other = TOKENIZERS / "cl100k-tiny" / "tiktoken"
+    assert (
+        assert_parity(TOKENIZERS / "cl100k-tiny" / "huggingface", other, [""]).verdict == "tested"
+    )
     said = assert_fails(GPT2 / "tiktoken", other, [""], require="proved")
     assert said.startswith("DIFFERENT at stage: ")
     assert "; none of yours: a proof gave it)" in said.splitlines()[0]
 
 
 def test_a_stage_that_does_not_count_says_so() -> None:
-    other = TINY / "cl100k-tiny" / "huggingface"
+    other = TOKENIZERS / "cl100k-tiny" / "huggingface"
     for scope, outside in (("text", "outside the scope: "), ("all", "")):
         text = assert_fails(GPT2 / "huggingface", other, [""], require="proved", scope=scope)
         assert f"special tokens     DIFFERENT  {outside}1 and 5 special tokens; " in text
@@ -275,7 +278,7 @@ def test_a_text_without_ids_is_no_success() -> None:
     said = assert_fails(encoding("gpt2-tiny"), hub("gpt2-tiny"), ["a", "\ud800"])
     assert "\nbecause     1 of 2 texts compared; " in said
     assert "\nfailed      b (tokenizers) failed on " in said
-    nfc = TINY / "nfc-tiny" / "huggingface"
+    nfc = TOKENIZERS / "nfc-tiny" / "huggingface"
     added = next(token.text for token in bpe_interop.load(nfc).model.added or ())
     said = assert_fails(nfc, nfc, ["a", added], scope="text")
     assert "\nbecause     1 of 2 texts compared; 0 times" in said
@@ -297,7 +300,7 @@ def test_a_lock_file_is_a_side(tmp_path: Path) -> None:
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
     """A rank file whose sidecar states the pattern, and no special tokens."""
-    shutil.copytree(TINY / "cl100k-tiny" / "tiktoken", tmp_path / "bare")
+    shutil.copytree(TOKENIZERS / "cl100k-tiny" / "tiktoken", tmp_path / "bare")
     path = tmp_path / "bare" / "cl100k-tiny.tiktoken.json"
     stated = json.loads(path.read_bytes())
     path.write_text(json.dumps({key: stated[key] for key in ("name", "pat_str")}))
@@ -306,7 +309,7 @@ def bare(tmp_path: Path) -> Path:
 
 @pytest.mark.long
 def test_special_tokens_that_are_not_stated_are_not_asked_for(bare: Path) -> None:
-    other = TINY / "cl100k-tiny" / "huggingface"
+    other = TOKENIZERS / "cl100k-tiny" / "huggingface"
     report = assert_parity(bare, other, scope="ordinary", require="proved")
     assert (report.engine_a, report.verdict) == (f"tiktoken {tiktoken.__version__}", "proved")
     report = bpe_interop.verify(
@@ -320,7 +323,7 @@ def test_a_preset_is_named_for_a_path(bare: Path) -> None:
     with pytest.raises(ValueError, match="preset_b is for a path or a name"):
         assert_parity(bare, hub("cl100k-tiny"), preset_b="cl100k_base")
     with pytest.raises(SourceError, match="no-such"):
-        assert_parity(bare, TINY / "cl100k-tiny" / "huggingface", preset_a="no-such")
+        assert_parity(bare, TOKENIZERS / "cl100k-tiny" / "huggingface", preset_a="no-such")
 
 
 def test_what_is_no_tokenizer_is_an_error() -> None:
@@ -334,7 +337,7 @@ def test_what_is_no_tokenizer_is_an_error() -> None:
 
 
 def test_a_difference_that_only_a_proof_found_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    a, b = (FIXTURES / "tokenizers" / name / "tiktoken" for name in ("cl100k-tiny", "o200k-tiny"))
+    a, b = (TOKENIZERS / name / "tiktoken" for name in ("cl100k-tiny", "o200k-tiny"))
     found = parity.parity(a, b, ["Hello world 2023"])
     assert found.mismatch is not None
     none = r"no text that was run differs \(of 1 given text\); a proof found the one that does"

@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 from command_line import Command
-from conftest import FIXTURES
 from fsspec.implementations.memory import MemoryFileSystem
 from out_of_order import Shuffled
 
@@ -25,8 +24,9 @@ from bpe_interop.corpora import PartReader, cut, find_files, identity, read_docu
 from bpe_interop.errors import EngineMissingError, SourceError, by_extra
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import Settings, Way, check_token_files, encode_corpora
+from fixtures import TOKENIZERS
 
-GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
+GPT2 = TOKENIZERS / "gpt2-tiny" / "huggingface"
 TEXTS = [f"text {number} é\n" * (number % 7 + 1) for number in range(400)]
 LINES = "".join(json.dumps({"body": text}, ensure_ascii=False) + "\n" for text in TEXTS).encode()
 

@@ -22,10 +22,10 @@ from bpe_interop.errors import EngineError, LossyConversionError, TargetError
 from bpe_interop.model import FIELDS
 from bpe_interop.statement import Statement
 from bpe_interop.tokenizer import Tokenizer
+from fixtures import TOKENIZERS
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
 END = "<|endoftext|>"
 TEXT = f"Hello world{END} 2023"

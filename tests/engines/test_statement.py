@@ -18,10 +18,10 @@ from bpe_interop.model import SequenceTemplate
 from bpe_interop.presets import PRESETS
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement
+from fixtures import TOKENIZERS
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 PIECES = TOKENIZERS / "spm-tiny" / "sentencepiece" / "tokenizer.model"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
 TEXT = "Hello world"

@@ -10,7 +10,6 @@ import pytest
 import sentencepiece
 import tiktoken
 from command_line import Command
-from conftest import FIXTURES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from in_tokenizers import id_of
@@ -34,8 +33,8 @@ from bpe_interop.steps import (
     WordPieces,
 )
 from bpe_interop.tokenizer import Tokenizer
+from fixtures import TOKENIZERS
 
-TOKENIZERS = FIXTURES / "tokenizers"
 BY_TOKENIZERS = (
     "clip-tiny", "drop-tiny", "gpt1-tiny", "gpt2-tiny", "hash-tiny", "metaspace-tiny",
     "never-tiny", "nfc-tiny", "scripts-tiny", "spm-tiny", "spm-unk-tiny", "spm-user-tiny",

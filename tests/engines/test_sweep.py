@@ -32,8 +32,7 @@ from bpe_interop.formats import by_name
 from bpe_interop.io.reader import TokenizerSource
 from bpe_interop.sources import load_source
 from bpe_interop.workers import Progress
-
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
+from fixtures import ROOT, TOKENIZERS
 
 
 def compare_corpora(
@@ -621,7 +620,11 @@ def test_control_c_reports_what_was_done(tmp_path: Path, processes: int) -> None
         tests=str(Path(__file__).parent), corpus=str(corpus), processes=processes
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "batch\n"

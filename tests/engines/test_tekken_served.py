@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.transformers import serving_tekken
 from bpe_interop.sources import load_source
 from bpe_interop.transformers_classes import TEKKEN_TYPES
+from fixtures import TOKENIZERS
 
-SOURCE = FIXTURES / "tokenizers/tekken-tiny/tekken/tekken.json"
+SOURCE = TOKENIZERS / "tekken-tiny/tekken/tekken.json"
 NAMED = "[INST]"
 
 
@@ -68,7 +68,7 @@ def test_without_mistral_common_it_is_converted(
 
 def test_beside_a_tokenizer_json(tmp_path: Path, command: Command) -> None:
     """Of Mistral's types tekken.json is run all the same, and not the file that is read here."""
-    shutil.copytree(FIXTURES / "tokenizers/gpt2-tiny/huggingface", tmp_path / "both")
+    shutil.copytree(TOKENIZERS / "gpt2-tiny/huggingface", tmp_path / "both")
     folder = folder_of(tmp_path / "both", {"model_type": "mistral"})
     served = json.loads(command("inspect", folder, "--json").raw)["served"]
     assert served["class"] == "MistralCommonBackend"

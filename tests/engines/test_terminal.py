@@ -18,11 +18,11 @@ from command_line import Command
 
 from bpe_interop.cli.terminal import wrapped
 from bpe_interop.limits import MESSAGE_CHARACTERS
+from fixtures import ROOT, TOKENIZERS
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
-ROOT = Path(__file__).parents[2]
-TINY = ROOT / "fixtures/tokenizers/cl100k-tiny"
+TINY = TOKENIZERS / "cl100k-tiny"
 EVIL = "\x1b[31m\x1b]0;owned\x07\x9b2J\u202e\x08\r"
 HUB = json.loads((TINY / "huggingface" / "tokenizer.json").read_bytes())
 

@@ -22,7 +22,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 from in_tokenizers import id_of
 from out_of_order import Shuffled
 from tokenizers import Tokenizer as Engine
@@ -34,8 +33,9 @@ from bpe_interop.sources import load_source
 from bpe_interop.token_files import LAYOUTS, Settings, Way, check_token_files, encode_corpora
 from bpe_interop.token_files.job import eos_id, rows_of, with_ends
 from bpe_interop.token_files.layouts import Dtype, LayoutName, Rows, narrowed
+from fixtures import FIXTURES, TOKENIZERS
 
-GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
+GPT2 = TOKENIZERS / "gpt2-tiny" / "huggingface"
 EOS = "<|endoftext|>"
 
 # Written by the IndexedDatasetBuilder of megatron-core 0.16.1 for ROWS.
@@ -254,7 +254,7 @@ def test_the_folder_has_the_same_bytes_whoever_works(
 
 def test_a_text_that_is_cut_is_told_of(tmp_path: Path) -> None:
     """Each part of it is a document; a file that is one document needs no word."""
-    source = load_source(FIXTURES / "tokenizers" / "template-tiny" / "huggingface")
+    source = load_source(TOKENIZERS / "template-tiny" / "huggingface")
     for size, told in ((100, 0), (40_000, 1)):
         text = tmp_path / f"{size}.txt"
         text.write_text("one text\n" * (size // 9), "ascii")
@@ -263,7 +263,7 @@ def test_a_text_that_is_cut_is_told_of(tmp_path: Path) -> None:
 
 
 def test_a_template_is_applied_to_each_document(tmp_path: Path) -> None:
-    folder = FIXTURES / "tokenizers" / "template-tiny" / "huggingface"
+    folder = TOKENIZERS / "template-tiny" / "huggingface"
     engine = Engine.from_file(str(folder / "tokenizer.json"))
     lines = ["one text", "another", ""]
     texts = tmp_path / "t.jsonl"

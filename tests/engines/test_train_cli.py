@@ -17,7 +17,8 @@ import pytest
 import tiktoken.load
 import zstandard
 from command_line import Command
-from conftest import FIXTURES
+
+from fixtures import FIXTURES
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 import sentencepiece
 import tokenizers
-from conftest import FIXTURES, Data
+from conftest import Data
 from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
 
 from bpe_interop.errors import EngineError, EngineMissingError, SourceError
 from bpe_interop.text.spellings import GPT2
 from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.train import Request, learn, train
+from fixtures import FIXTURES
 
 ENGLISH = FIXTURES / "corpora" / "english.txt"
 

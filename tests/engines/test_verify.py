@@ -41,8 +41,7 @@ from bpe_interop.proof.prove import STAGES, Proof, prove
 from bpe_interop.proof.stage import Outcome, Stage, TwoModels
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Lowercase
-
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
+from fixtures import TOKENIZERS
 
 
 @pytest.fixture

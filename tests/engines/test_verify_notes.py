@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import FIXTURES
 from transformers import AutoTokenizer
 
 from bpe_interop.cli import cli
 from bpe_interop.compare.parity import parity
+from fixtures import TOKENIZERS
 
 CONFIG, MAP = "<|endoftext|>", "<|fim_prefix|>"
 
 
 def disagreeing(path: Path) -> Path:
     """A directory in which two files name different tokens of end."""
-    source = FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface" / "tokenizer.json"
+    source = TOKENIZERS / "cl100k-tiny" / "huggingface" / "tokenizer.json"
     path.mkdir()
     shutil.copy(source, path)
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": CONFIG}

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from conftest import FIXTURES, ROOT
 
+from fixtures import ROOT, TOKENIZERS
 from trust import versions as matrix
 from trust.matrix import Real
 from trust.versions import differ, loading, summary, told
@@ -127,7 +127,7 @@ def test_other_ids_and_errors_are_differences() -> None:
 
 def test_a_written_directory_is_loaded_as_it_is_due(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
-    source = FIXTURES / "tokenizers"
+    source = TOKENIZERS
     chosen = [
         Real("two words", "template-tiny/huggingface", "huggingface"),
         Real("refused", "drop-tiny/tiktoken", "tiktoken"),

@@ -35,8 +35,8 @@ from bpe_interop.view.chats import read_chat
 from bpe_interop.view.live import BODY_LIMIT, LIVE_LIMIT, LivePage, how_merged, listen
 from bpe_interop.view.page import sheet, shortest, to_view
 from bpe_interop.view.panels import Panel, Viewed, chat_panels, panels
+from fixtures import TOKENIZERS
 
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 NAMES = ("gpt2-tiny/huggingface", "cl100k-tiny/huggingface", "spm-tiny/huggingface")
 SIDES = [Viewed.of(name, load_source(TOKENIZERS / name).model) for name in NAMES]
 HOST = "127.0.0.1:8765"

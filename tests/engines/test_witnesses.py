@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import tiktoken
 import tokenizers
-from conftest import FIXTURES, Data
+from conftest import Data
 
 from bpe_interop import Tokenizer, convert, load
 from bpe_interop.engines.llamacpp import LlamaCppEngine
@@ -25,6 +25,7 @@ from bpe_interop.model import BPEModel, PairList, RankTable
 from bpe_interop.proof.prove import prove
 from bpe_interop.text.bytechars import BYTE_TO_CHAR, to_bytes
 from bpe_interop.theory.equality import Decision, System, decide, system_of
+from fixtures import FIXTURES
 
 ENGLISH = (FIXTURES / "corpora" / "english.txt").read_text("utf-8")
 

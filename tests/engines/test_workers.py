@@ -21,7 +21,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import FIXTURES
 from out_of_order import Shuffled
 
 from bpe_interop.compare import Corpora, RunOptions, verify
@@ -39,10 +38,11 @@ from bpe_interop.token_files.job import Encoded
 from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.workers import Carried, carry, opened_from, pool_of, run, worker
 from bpe_interop.workers.state import keeping
+from fixtures import FIXTURES, TOKENIZERS
 
 RUNS = importlib.import_module("bpe_interop.compare.comparison")
-GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
-CL100K = FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface"
+GPT2 = TOKENIZERS / "gpt2-tiny" / "huggingface"
+CL100K = TOKENIZERS / "cl100k-tiny" / "huggingface"
 
 
 @pytest.fixture(scope="module")
@@ -434,7 +434,7 @@ def test_no_documents_are_no_equality(tmp_path: Path) -> None:
 
 
 def test_a_tokenizer_is_opened_once_and_told_by_its_ticket() -> None:
-    loaded = load_source(FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface")
+    loaded = load_source(TOKENIZERS / "gpt2-tiny" / "huggingface")
     files = dict(loaded.files)
     ticket = carry("one", loaded.format.name, files).ticket
     model = opened_from(ticket, files)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import FIXTURES
 from test_structure import MODULES
 
 from bpe_interop.compare.run import ChildPair
@@ -18,8 +17,9 @@ from bpe_interop.engines.child_process import ChildProcess
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import EngineError
 from bpe_interop.sources import load_source
+from fixtures import TOKENIZERS
 
-SOURCE = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir())
+SOURCE = next((TOKENIZERS / "gguf-tiny/gguf").iterdir())
 TRAPS = ("bpe_interop", "ctypes", "json", "multiprocessing", "pickle", "struct", "tempfile")
 """What a child imports first, and later."""
 

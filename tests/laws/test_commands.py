@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from bpe_interop.formats import all_formats
+from fixtures import FIXTURES
 from trust import commands
-from trust.commands import FIXTURES, LONG, Source, some, sources, try_all
+from trust.commands import LONG, Source, some, sources, try_all
 
 
 @pytest.fixture(autouse=True)

@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 
 from fixtures import (
+    FIXTURES,
+    TOKENIZERS,
     fetch,
     make_corpora,
     make_golden,
@@ -27,10 +29,9 @@ from fixtures import (
 from fixtures.awkward import TEXTS
 from fixtures.piece_model import Piece
 
-FIXTURES = Path(make_corpora.__file__).parent
 GOLDEN = sorted(str(p.relative_to(FIXTURES / "golden")) for p in FIXTURES.glob("golden/*/*.json"))
-FOLDERS = sorted((FIXTURES / "tokenizers").glob("*/*/"))
-TRAINERS: dict[str, str] = json.loads((FIXTURES / "tokenizers/versions.json").read_text("utf-8"))
+FOLDERS = sorted(TOKENIZERS.glob("*/*/"))
+TRAINERS: dict[str, str] = json.loads((TOKENIZERS / "versions.json").read_text("utf-8"))
 
 LANGUAGES = [
     *["LATIN", "GREEK", "CYRILLIC", "GEORGIAN", "ARMENIAN", "ARABIC", "HEBREW", "DEVANAGARI"],
@@ -63,7 +64,7 @@ def test_corpora_are_what_the_script_writes(tmp_path: Path) -> None:
 def test_tokenizers_are_what_the_script_writes(tmp_path: Path) -> None:
     """Trained anew; only what another version of a trainer made may differ."""
     make_tokenizers.main(tmp_path)
-    made, kept = contents(tmp_path), contents(FIXTURES / "tokenizers")
+    made, kept = contents(tmp_path), contents(TOKENIZERS)
     assert made.keys() == kept.keys()
     for name, content in kept.items():
         trainer = "sentencepiece" if "/sentencepiece/" in name else "tokenizers"
@@ -79,7 +80,7 @@ def test_golden_ids_are_what_the_engine_gives(name: str) -> None:
     tokenizers 0.21 decodes an added token spelled in the byte alphabet as it stands, 0.23 does not.
     """
     kept = (FIXTURES / "golden" / name).read_bytes()
-    made = make_golden.run(FIXTURES / "tokenizers" / name.removesuffix(".json"))
+    made = make_golden.run(TOKENIZERS / name.removesuffix(".json"))
     recorded = json.loads(kept)
     assert made["texts"] == recorded["texts"]
     assert made["corpora"] == recorded["corpora"]
@@ -268,7 +269,7 @@ def test_awkward_texts() -> None:
 
 
 def model_of(name: str) -> dict[str, Any]:
-    path = FIXTURES / "tokenizers" / name / "huggingface/tokenizer.json"
+    path = TOKENIZERS / name / "huggingface/tokenizer.json"
     document: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return document
 
@@ -304,21 +305,21 @@ def test_nonmonotone_tiny_is_neither_in_order_nor_reachable() -> None:
 
 
 def pieces_of(name: str) -> list[Piece]:
-    path = FIXTURES / "tokenizers" / name / "sentencepiece/tokenizer.model"
+    path = TOKENIZERS / name / "sentencepiece/tokenizer.model"
     return piece_model.pieces_of(path.read_bytes())
 
 
 def processor(pieces: list[Piece], name: str) -> Any:
     import sentencepiece
 
-    path = FIXTURES / "tokenizers" / name / "sentencepiece/tokenizer.model"
+    path = TOKENIZERS / name / "sentencepiece/tokenizer.model"
     model = piece_model.with_pieces(path.read_bytes(), pieces)
     return sentencepiece.SentencePieceProcessor(model_proto=model)
 
 
 @pytest.mark.parametrize("name", sentencepiece_models.RECIPES)
 def test_wire_fields_are_written_as_they_were_read(name: str) -> None:
-    path = FIXTURES / "tokenizers" / name / "sentencepiece/tokenizer.model"
+    path = TOKENIZERS / name / "sentencepiece/tokenizer.model"
     data = path.read_bytes()
     assert piece_model.write(piece_model.read(data)) == data
     assert piece_model.with_pieces(data, piece_model.pieces_of(data)) == data

@@ -19,10 +19,10 @@ from bpe_interop.model import AddedToken, BPEModel, RankTable, SequenceTemplate,
 from bpe_interop.presets import ways_to_say
 from bpe_interop.sources import load_source
 from bpe_interop.steps import JoinBytes, Pattern, Split
+from fixtures import TOKENIZERS
 from fixtures.piece_model import CONTROL_PIECES, Piece, small_model
 from trust.laws import decisions
 
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 SOURCES = sorted(p for p in TOKENIZERS.glob("*/huggingface"))
 
 

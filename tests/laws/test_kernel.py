@@ -38,12 +38,12 @@ from bpe_interop.model import PairList, RankTable
 from bpe_interop.text.bytechars import to_chars
 from bpe_interop.theory import equality
 from bpe_interop.theory.equality import System
+from fixtures import ROOT, TOKENIZERS
 from trust.kernel.comparing import Case, outcome, seen
 from trust.kernel.files import rank_file
 from trust.kernel.merges import merge_system
 from trust.kernel.works import WORKS, compare
 
-ROOT = Path(__file__).resolve().parents[2]
 NATIVE = running().kernel == "native"
 needs_library = pytest.mark.skipif(not NATIVE, reason=f"Python only: {running().why_not}")
 
@@ -354,7 +354,7 @@ def test_equal_scores_have_a_canonical_form_in_the_kernel(data: Data) -> None:
 @needs_library
 def test_pieces_that_protobuf_writes_otherwise_are_left_to_python() -> None:
     """The same message in other bytes: a size that is longer than it must be, specs first."""
-    folder = ROOT / "fixtures" / "tokenizers" / "spm-tiny" / "sentencepiece"
+    folder = TOKENIZERS / "spm-tiny" / "sentencepiece"
     data = (folder / "tokenizer.model").read_bytes()
     taken = take_pieces(data)
     assert taken is not None

@@ -14,9 +14,10 @@ from command_line import Command
 from bpe_interop.errors import SourceError, TargetError
 from bpe_interop.io.reader import find
 from bpe_interop.io.writer import replace_file, staged
+from fixtures import TOKENIZERS
 from trust.kills import OPERATIONS, kill_everywhere
 
-TINY = Path(__file__).parents[2] / "fixtures" / "tokenizers" / "cl100k-tiny"
+TINY = TOKENIZERS / "cl100k-tiny"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks")
 

@@ -28,8 +28,8 @@ from bpe_interop.testing.laws import (
     untouched,
     well_mannered,
 )
+from fixtures import TOKENIZERS
 from trust import laws
-from trust.laws import TOKENIZERS
 
 FORMATS = all_formats()
 PLACES = [f"{path.parent.name}/{path.name}" for path in sorted(TOKENIZERS.glob("*/*/"))]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +13,7 @@ from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.loss import Loss
 from bpe_interop.model import SequenceTemplate, TemplateText
 from bpe_interop.sources import load_source
+from fixtures import TOKENIZERS
 from trust import laws
 from trust.faults import FAULTS, changed, mutant
 
@@ -63,7 +63,7 @@ def test_every_fault_of_a_writer_is_a_loss(name: str) -> None:
 
 
 ALONE = SequenceTemplate((TemplateText("A"),), (TemplateText("A"), TemplateText("B", 1)))
-TINY = Path(__file__).parents[2] / "fixtures" / "tokenizers" / "spm-tiny" / "huggingface"
+TINY = TOKENIZERS / "spm-tiny" / "huggingface"
 
 
 @pytest.mark.parametrize("name", ["gpt2", "sentencepiece", "minbpe", "gguf"])
@@ -80,6 +80,6 @@ def test_a_template_that_places_nothing_loses_no_text(name: str) -> None:
 def test_a_format_with_its_own_reasons_is_taken_at_its_word() -> None:
     loss = Loss("pretokenizer", "ids", "no pattern at all", "texts are not cut")
     own = replace(by_name("minbpe"), explain=lambda trip: [loss])
-    model = load_source(Path(__file__).parents[2] / "fixtures/tokenizers/gpt2-tiny/tiktoken").model
+    model = load_source(TOKENIZERS / "gpt2-tiny/tiktoken").model
     assert by_name("minbpe").losses(model) != (loss,)
     assert own.losses(model) == (loss,)

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 import bpe_interop
+from fixtures import ROOT, TOKENIZERS
 
-ROOT = Path(__file__).parents[2]
-TOKENIZERS = ROOT / "fixtures" / "tokenizers"
 TEXTS = [f"Hello {n} world\u00e9 {'x' * (n % 7)}\n" for n in range(50)]
 
 SURROUNDINGS: dict[str, dict[str, str]] = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bpe_interop import load
+from fixtures import FIXTURES
 from trust import threads
-from trust.threads import FIXTURES, SHARED, Shared, in_forked, in_spawned, in_threads
+from trust.threads import SHARED, Shared, in_forked, in_spawned, in_threads
 
 
 @pytest.mark.long

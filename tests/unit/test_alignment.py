@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from conftest import Data
@@ -14,8 +13,7 @@ from bpe_interop.compare.alignment import Span, align, as_rows
 from bpe_interop.compare.sides import ORDINARY, PARSED, TEMPLATED, Mode
 from bpe_interop.encode import Encoder
 from bpe_interop.sources import load_source
-
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
+from fixtures import TOKENIZERS
 
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"]) | st.sampled_from(" 's12é🙂\n"), max_size=30

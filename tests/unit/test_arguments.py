@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import FIXTURES
 
 import bpe_interop
 from bpe_interop.compare.parity import parity
@@ -22,9 +21,9 @@ from bpe_interop.errors import (
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.pytest_plugin import assert_parity
 from bpe_interop.reports import check_targets, write_reports
+from fixtures import TOKENIZERS
 
-TINY = FIXTURES / "tokenizers"
-RANKS, HUB = TINY / "gpt2-tiny" / "tiktoken", TINY / "gpt2-tiny" / "huggingface"
+RANKS, HUB = TOKENIZERS / "gpt2-tiny" / "tiktoken", TOKENIZERS / "gpt2-tiny" / "huggingface"
 TOK: Any = bpe_interop.load(HUB)
 TRAIN: Any = bpe_interop.train
 LOAD: Any = bpe_interop.load

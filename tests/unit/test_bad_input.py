@@ -16,10 +16,10 @@ from tokenizers import Tokenizer
 import bpe_interop
 from bpe_interop.limits import PATTERN_SECONDS
 from bpe_interop.text import matcher
+from fixtures import TOKENIZERS
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 HUB = json.loads((TOKENIZERS / "cl100k-tiny/huggingface/tokenizer.json").read_bytes())
 RANKS = (TOKENIZERS / "cl100k-tiny/tiktoken/cl100k-tiny.tiktoken").read_bytes()
 SIDECAR = json.loads((TOKENIZERS / "cl100k-tiny/tiktoken/cl100k-tiny.tiktoken.json").read_bytes())

@@ -35,9 +35,7 @@ from benchmarks.running import run_work, selected
 from benchmarks.sides.growing import write_corpus, write_ranks
 from benchmarks.sides.training import Extrapolated, count_pairs, extrapolated, merge_pair
 from benchmarks.works import OURS, Limit, Side, Work
-
-ROOT = Path(__file__).resolve().parents[2]
-TINY = ROOT / "fixtures" / "tokenizers"
+from fixtures import ROOT, TOKENIZERS
 
 
 @pytest.fixture
@@ -195,7 +193,7 @@ def _loading(*sides: Side) -> Work:
 
 
 def _json(name: str) -> dict[str, str]:
-    return {"source": str(TINY / name / "huggingface" / "tokenizer.json")}
+    return {"source": str(TOKENIZERS / name / "huggingface" / "tokenizer.json")}
 
 
 @pytest.mark.long
@@ -414,7 +412,7 @@ def test_documents_are_whole_lines_and_all_of_the_text() -> None:
 
 
 def test_files_of_growth(tmp_path: Path) -> None:
-    source = next((TINY / "cl100k-tiny" / "tiktoken").glob("*.tiktoken"))
+    source = next((TOKENIZERS / "cl100k-tiny" / "tiktoken").glob("*.tiktoken"))
     count = len(source.read_bytes().splitlines())
     target = tmp_path / "grown.tiktoken"
     write_ranks(source, target, count + 100)

@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES, Data
+from conftest import Data
 
 import bpe_interop
 from bpe_interop.chat_notes import chat_notes, marker_notes
 from bpe_interop.extend import with_tokens
 from bpe_interop.model import BPEModel, Json
 from bpe_interop.statement import Statement, as_stated
+from fixtures import TOKENIZERS
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
-RANKS = FIXTURES / "tokenizers" / "gpt2-tiny" / "tiktoken"
+RANKS = TOKENIZERS / "gpt2-tiny" / "tiktoken"
 CHATML = ("<|im_start|>", "<|im_end|>", "<think>", "</s>", "[INST]", "[/INST]", "<tool1>")
 
 

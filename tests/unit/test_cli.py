@@ -20,10 +20,10 @@ from conftest import Data
 from tiktoken_encodings import reference
 
 from bpe_interop.cli import cli
+from fixtures import TOKENIZERS
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 TINY = TOKENIZERS / "gpt2-tiny"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
 HUB = TOKENIZERS / "cl100k-tiny" / "huggingface"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from conftest import FIXTURES
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
@@ -16,8 +15,7 @@ from bpe_interop.compare import comparison
 from bpe_interop.compare.stress import fixed
 from bpe_interop.errors import LossyConversionError
 from bpe_interop.text.bytechars import to_chars
-
-TOKENIZERS = FIXTURES / "tokenizers"
+from fixtures import TOKENIZERS
 
 
 def run(*arguments: object) -> Result:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,8 +22,7 @@ from bpe_interop.errors import DecodeError, EngineError, PatternError, UnstatedE
 from bpe_interop.model import BPEModel, Fallback, PairList, Vocab
 from bpe_interop.sources import load_source
 from bpe_interop.steps import JoinBytes
-
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
+from fixtures import TOKENIZERS
 
 
 class Side:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,8 +39,7 @@ from bpe_interop.steps import (
 )
 from bpe_interop.text.split import split as split_text
 from bpe_interop.theory.normalizers import plain_steps
-
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
+from fixtures import TOKENIZERS
 
 IDS = {b"a": 0, b"b": 1, b"c": 2, b"ab": 3, b"bc": 4, b"abc": 5}
 PLAIN = BPEModel(vocab=Vocab(IDS), merges=RankTable(IDS), normalizer=(), pretokenizer=(), added=())

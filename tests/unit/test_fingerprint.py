@@ -23,8 +23,8 @@ from bpe_interop.steps import Dialect, Fuse, JoinBytes, Lowercase, Pattern, Repl
 from bpe_interop.text.split import split
 from bpe_interop.theory.equality import decide, system_of
 from bpe_interop.theory.utf8 import UTF8_BYTES
+from fixtures import TOKENIZERS
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 DIALECTS: tuple[Dialect, ...] = ("oniguruma", "fancy-regex", "python")
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 R50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
@@ -111,7 +111,7 @@ def test_equal_fingerprints_of_text_mean_that_the_merges_are_equal(
 @pytest.mark.parametrize("name", ["cl100k-tiny", "gpt2-tiny", "o200k-tiny"])
 def test_a_fixture_has_one_fingerprint_of_text_in_every_format(name: str) -> None:
     found = set()
-    for folder in (FIXTURES / name).iterdir():
+    for folder in (TOKENIZERS / name).iterdir():
         files = {path.name: path.read_bytes() for path in folder.iterdir()}
         model = fill(by_name(folder.name).load(files), None)
         if model.pretokenizer is not None:
@@ -244,7 +244,7 @@ def test_fingerprints_stay_what_they_were() -> None:
 
 SOURCES = sorted(
     path
-    for path in FIXTURES.glob("*/*")
+    for path in TOKENIZERS.glob("*/*")
     if path.name in ("huggingface", "sentencepiece", "tekken", "minbpe")
 )
 

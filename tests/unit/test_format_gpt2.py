@@ -38,8 +38,8 @@ from bpe_interop.steps import (
     Split,
     UnicodeForm,
 )
+from fixtures import TOKENIZERS
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 ALPHABET = sorted(pre_tokenizers.ByteLevel.alphabet())
 VOCAB = {char: number for number, char in enumerate(ALPHABET)}
 VOCAB.update({"ab": 256, "Ġab": 257, "abc": 258, "<|e|>": 259})
@@ -93,7 +93,7 @@ def test_what_a_pair_says_and_does_not() -> None:
 
 @pytest.mark.parametrize("name", ["gpt2-tiny", "shuffled-tiny"])
 def test_reads_what_tokenizers_reads(name: str) -> None:
-    folder = FIXTURES / name / "gpt2"
+    folder = TOKENIZERS / name / "gpt2"
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     loaded = load(files)
     vocab_name = next(key for key in files if key.endswith(".json"))

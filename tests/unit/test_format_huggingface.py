@@ -6,7 +6,6 @@ import copy
 import json
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,9 +38,10 @@ from bpe_interop.steps import (
     UnicodeForm,
 )
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
+from fixtures import TOKENIZERS
 
 FORMAT = by_name("huggingface")
-TINY = Path(__file__).parents[2] / "fixtures" / "tokenizers" / "gpt2-tiny" / "huggingface"
+TINY = TOKENIZERS / "gpt2-tiny" / "huggingface"
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 
 

@@ -43,11 +43,11 @@ from bpe_interop.steps import (
     UnicodeScripts,
     Words,
 )
+from fixtures import TOKENIZERS
 from trust.verdicts.documents import precompiled, random_document, random_splitter
 from trust.verdicts.texts import texts_for
 
 FORMAT, PIECES = by_name("huggingface"), by_name("sentencepiece")
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 MODELS = sorted(path.parent.name for path in TOKENIZERS.glob("*/sentencepiece"))
 SPACE = "\u2581"
 BYTES = {f"<0x{byte:02X}>": 300 + byte for byte in range(256)}

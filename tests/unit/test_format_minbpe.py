@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import regex
-from conftest import FIXTURES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,10 +22,9 @@ from bpe_interop.model import AddedToken, BPEModel, PairList, RankTable, Sequenc
 from bpe_interop.sources import load_source
 from bpe_interop.steps import JoinBytes, Lowercase, Pattern, PrefixSpace, PreTokenizerStep, Split
 from bpe_interop.train import train
-from fixtures import minbpe_models
+from fixtures import TOKENIZERS, minbpe_models
 
 MINBPE = by_name("minbpe")
-FOLDER = FIXTURES / "tokenizers"
 NAMES = ("minbpe-tiny", "minbpe-basic-tiny")
 
 
@@ -40,7 +38,7 @@ def read(*lines: str) -> BPEModel:
 
 
 def files_of(name: str) -> Files:
-    return {path.name: path.read_bytes() for path in (FOLDER / name / "minbpe").iterdir()}
+    return {path.name: path.read_bytes() for path in (TOKENIZERS / name / "minbpe").iterdir()}
 
 
 # Reading and writing.
@@ -81,7 +79,7 @@ def test_line_ends_and_a_missing_last_one() -> None:
     for other in (data.replace(b"\n", b"\r\n"), data.replace(b"\n", b"\r"), data[:-1]):
         assert MINBPE.load({"x.model": other}).merges == model.merges
         engine = from_files("tokenizers", "minbpe", {"x.model": other})
-        assert engine.encode("hello world") == load(FOLDER / "minbpe-tiny/minbpe").encode(
+        assert engine.encode("hello world") == load(TOKENIZERS / "minbpe-tiny/minbpe").encode(
             "hello world"
         )
 
@@ -206,7 +204,7 @@ def losses_of(model: BPEModel) -> dict[str, Loss]:
 
 
 def test_gpt4s_byte_order_is_a_named_loss() -> None:
-    loaded = load_source(FOLDER / "cl100k-tiny" / "tiktoken")
+    loaded = load_source(TOKENIZERS / "cl100k-tiny" / "tiktoken")
     with pytest.raises(LossyConversionError, match="a byte's id is its value") as found:
         refuse(loaded.model, MINBPE)
     (loss,) = found.value.losses
@@ -291,7 +289,7 @@ SOURCES = [f"{name}/huggingface" for name in (*ODD, "nonmonotone-tiny", "clip-ti
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_witness_is_true(name: str) -> None:
     """The source's engine and the written file's differ on it."""
-    loaded = load_source(FOLDER / name)
+    loaded = load_source(TOKENIZERS / name)
     own = from_files(loaded.format.engine, loaded.format.name, loaded.files, loaded.model)
     other = from_files("tokenizers", "minbpe", MINBPE.dump(loaded.model))
     losses = [loss for loss in MINBPE.losses(loaded.model) if loss.grade != "metadata"]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import sentencepiece
 from click.testing import CliRunner
-from conftest import FIXTURES, Data
+from conftest import Data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +38,7 @@ from bpe_interop.model import (
 )
 from bpe_interop.proof.prove import prove
 from bpe_interop.steps import JoinPieces, Prepend, Replace, SentencePieceText
+from fixtures import FIXTURES, TOKENIZERS
 from fixtures.piece_model import (
     BYTE,
     CHARSMAP,
@@ -63,7 +64,7 @@ from fixtures.piece_model import (
 
 FORMAT = by_name("sentencepiece")
 CONFIG = "tokenizer_config.json"
-MODELS = sorted(FIXTURES.glob("tokenizers/*/sentencepiece/tokenizer.model"))
+MODELS = sorted(TOKENIZERS.glob("*/sentencepiece/tokenizer.model"))
 TYPE, VOCAB_SIZE, FALLBACK, BOS, UNK_SURFACE, UNK, BOS_PIECE = 3, 4, 35, 41, 44, 45, 46
 """Fields of ``TrainerSpec``."""
 
@@ -573,7 +574,7 @@ def test_a_surface_that_is_not_utf_8_is_refused() -> None:
 
 
 def test_white_space_rules_for_decoded_text_are_refused() -> None:
-    path = FIXTURES / "tokenizers/spm-charsmap-tiny/sentencepiece/tokenizer.model"
+    path = TOKENIZERS / "spm-charsmap-tiny/sentencepiece/tokenizer.model"
     data = with_field(path.read_bytes(), DENORMALIZER, DUMMY_PREFIX, 1)
     error = refusal(data, UnsupportedError)
     assert error.where == "tokenizer.model: denormalizer_spec.add_dummy_prefix"

@@ -58,9 +58,8 @@ from bpe_interop.steps import (
     UnicodeScripts,
 )
 from bpe_interop.theory.utf8 import UTF8_BYTES
-from fixtures import piece_model
+from fixtures import TOKENIZERS, piece_model
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 BYTES = {bytes([byte]): byte for byte in range(256)}
 RANKS = {**BYTES, b"ab": 256, b"abc": 257, b" ab": 260}
 WORDS = r"\s+|\S+"
@@ -100,7 +99,7 @@ def lost(of: BPEModel) -> set[tuple[str, str]]:
 
 
 def fixture(name: str) -> dict[str, bytes]:
-    folder = FIXTURES / name / "tiktoken"
+    folder = TOKENIZERS / name / "tiktoken"
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -112,7 +111,7 @@ def test_reads_what_tiktoken_reads(name: str, monkeypatch: pytest.MonkeyPatch) -
     from tiktoken.load import load_tiktoken_bpe
 
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")  # it would copy the file there
-    path = FIXTURES / name / "tiktoken" / f"{name}.tiktoken"
+    path = TOKENIZERS / name / "tiktoken" / f"{name}.tiktoken"
     loaded = load(fixture(name))
     assert loaded.vocab.ids == load_tiktoken_bpe(str(path))
     assert isinstance(loaded.merges, RankTable)
@@ -644,7 +643,7 @@ def ascii_pieces() -> BPEModel:
     words = ["th", "the", "in", "ing", " t", " the", "  "]
     pieces += [piece_model.Piece(word, -float(rank)) for rank, word in enumerate(words)]
     pieces += [piece_model.Piece(chr(c), -100.0 - c) for c in range(0x20, 0x7F)]
-    path = FIXTURES / "spm-tiny" / "sentencepiece" / "tokenizer.model"
+    path = TOKENIZERS / "spm-tiny" / "sentencepiece" / "tokenizer.model"
     data = piece_model.with_pieces(path.read_bytes(), pieces)
     for flag in (piece_model.DUMMY_PREFIX, piece_model.ESCAPE, piece_model.REMOVE_EXTRA):
         data = piece_model.with_field(data, piece_model.NORMALIZER, flag, 0)
@@ -677,7 +676,9 @@ def test_special_tokens_that_cannot_stand_beside_the_others_are_left_out(
     texts: list[str], tmp_path: Path
 ) -> None:
     """tokenizers gives a text that spells a byte the id of that byte."""
-    source = json.loads((FIXTURES / "cl100k-tiny" / "huggingface" / "tokenizer.json").read_bytes())
+    source = json.loads(
+        (TOKENIZERS / "cl100k-tiny" / "huggingface" / "tokenizer.json").read_bytes()
+    )
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
     source["added_tokens"] += [
         {"id": 830 + at, "content": text, **flags} for at, text in enumerate(texts)
@@ -703,7 +704,7 @@ def test_special_tokens_that_cannot_stand_beside_the_others_are_left_out(
 
 @pytest.mark.long
 def test_a_token_with_the_id_that_tiktoken_has_no_rank_for_is_left_out(tmp_path: Path) -> None:
-    source = json.loads((FIXTURES / "gpt2-tiny" / "huggingface" / "tokenizer.json").read_bytes())
+    source = json.loads((TOKENIZERS / "gpt2-tiny" / "huggingface" / "tokenizer.json").read_bytes())
     source["model"]["vocab"]["b2"] = 2**32 - 1
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(source))

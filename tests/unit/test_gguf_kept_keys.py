@@ -7,7 +7,6 @@ import struct
 from typing import Any
 
 import pytest
-from conftest import FIXTURES
 
 from bpe_interop.formats.gguf.head import Typed, parse_head, rendered, typed_of
 from bpe_interop.formats.gguf.read import load
@@ -15,10 +14,11 @@ from bpe_interop.formats.gguf.write import dump
 from bpe_interop.formats.huggingface.read import load as load_huggingface
 from bpe_interop.formats.huggingface.write import dump as dump_huggingface
 from bpe_interop.model import BPEModel
+from fixtures import TOKENIZERS
 from fixtures import gguf_models as made
 from fixtures.file_formats import TO_CHAR
 
-SOURCE = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir()).read_bytes()
+SOURCE = next((TOKENIZERS / "gguf-tiny/gguf").iterdir()).read_bytes()
 KEY = "tokenizer.ggml.further"
 CHAT = "tokenizer.chat_template"
 NAMES = "tokenizer.chat_templates"

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 
 import bpe_interop
 from bpe_interop.errors import BpeInteropError, SourceError
-
-TINY = FIXTURES / "tokenizers"
+from fixtures import TOKENIZERS
 
 
 def git(*arguments: str) -> None:
@@ -33,13 +31,13 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("GIT_DIR", "GIT_WORK_TREE"):
         monkeypatch.delenv(name, raising=False)
     git("init", "-q")
-    shutil.copytree(TINY / "cl100k-tiny" / "huggingface", "in/hub")
-    shutil.copytree(TINY / "gpt2-tiny" / "gpt2", "pair")
+    shutil.copytree(TOKENIZERS / "cl100k-tiny" / "huggingface", "in/hub")
+    shutil.copytree(TOKENIZERS / "gpt2-tiny" / "gpt2", "pair")
     git("add", "-A")
     git("commit", "-qm", "first")
     for path in (tmp_path / "in" / "hub", tmp_path / "pair"):
         shutil.rmtree(path)
-    shutil.copytree(TINY / "o200k-tiny" / "huggingface", "in/hub")
+    shutil.copytree(TOKENIZERS / "o200k-tiny" / "huggingface", "in/hub")
     return tmp_path
 
 
@@ -54,7 +52,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 @pytest.mark.usefixtures("repository")
 def test_a_source_is_as_it_was_committed(name: str, place: str) -> None:
-    assert same(name, TINY / place)
+    assert same(name, TOKENIZERS / place)
 
 
 @pytest.mark.usefixtures("repository")
@@ -66,7 +64,7 @@ def test_it_is_compared_with_the_folder(command: Command) -> None:
 
 def test_paths_begin_where_one_is(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repository / "in")
-    assert same("git:HEAD:../pair", TINY / "gpt2-tiny" / "gpt2")
+    assert same("git:HEAD:../pair", TOKENIZERS / "gpt2-tiny" / "gpt2")
 
 
 @pytest.mark.parametrize(

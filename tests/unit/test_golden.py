@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from golden_models import FIXTURES, FORMATS, NAMES, model_of
+from golden_models import FORMATS, NAMES, model_of
 
 from bpe_interop.encode import Encoder
+from fixtures import FIXTURES
 from fixtures.make_golden import digest
 
 

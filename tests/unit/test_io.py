@@ -10,8 +10,9 @@ import pytest
 from bpe_interop.errors import FormatError, SourceError, TargetError
 from bpe_interop.io.reader import find, unreadable
 from bpe_interop.io.writer import staged
+from fixtures import TOKENIZERS
 
-TINY = Path(__file__).parents[2] / "fixtures" / "tokenizers" / "gpt2-tiny"
+TINY = TOKENIZERS / "gpt2-tiny"
 
 
 def test_a_directory_with_tokenizer_json_is_a_hugging_face_directory(tmp_path: Path) -> None:

@@ -23,9 +23,9 @@ from bpe_interop.io.reader import read
 from bpe_interop.steps import Dialect, Pattern
 from bpe_interop.strict_json import parse as parse_json
 from bpe_interop.text.pattern_parser import parse
+from fixtures import ROOT, TOKENIZERS
 
-ROOT = Path(__file__).parents[2]
-HUB = ROOT / "fixtures/tokenizers/cl100k-tiny/huggingface"
+HUB = TOKENIZERS / "cl100k-tiny/huggingface"
 WHOLE = json.loads((HUB / "tokenizer.json").read_bytes())
 DIALECTS: tuple[Dialect, ...] = ("oniguruma", "fancy-regex", "python")
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import tokenizers
 from command_line import Command
-from conftest import FIXTURES
 
 from bpe_interop.compare import verify
 from bpe_interop.compare.lock import as_source, dump, load, lock
@@ -20,8 +19,8 @@ from bpe_interop.errors import FormatError, SourceError
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.pytest_plugin import assert_parity
 from bpe_interop.sources import load_source
+from fixtures import TOKENIZERS
 
-TOKENIZERS = FIXTURES / "tokenizers"
 HUB = TOKENIZERS / "cl100k-tiny" / "huggingface"
 BOS, END = "<|fim_prefix|>", "<|endoftext|>"
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 
 from bpe_interop.errors import TargetError
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import Settings, check_token_files, encode_corpora
 from bpe_interop.token_files.layouts import LayoutName
+from fixtures import TOKENIZERS
 
-GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
+GPT2 = TOKENIZERS / "gpt2-tiny" / "huggingface"
 RECORDS = b"".join(
     json.dumps({"body": f"text {number} of many"}).encode() + b"\n" for number in range(500)
 )

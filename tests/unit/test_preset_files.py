@@ -12,7 +12,6 @@ import tiktoken
 import tiktoken.load
 import tokenizers
 from command_line import Command
-from conftest import FIXTURES
 
 from bpe_interop import Statement, convert, load
 from bpe_interop.errors import BpeInteropError, TargetError
@@ -20,6 +19,7 @@ from bpe_interop.model import FIELDS
 from bpe_interop.sources import load_source
 from bpe_interop.text.spellings import CL100K, GPT2
 from bpe_interop.workers.orders import carry, opened_from
+from fixtures import TOKENIZERS
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
@@ -133,11 +133,11 @@ def test_what_is_said_twice_and_otherwise_is_an_error(
 
 
 def test_a_normalizer_is_said_of_files_that_cannot_say_it(tmp_path: Path) -> None:
-    ranks = FIXTURES / "tokenizers" / "gpt2-tiny" / "tiktoken"
+    ranks = TOKENIZERS / "gpt2-tiny" / "tiktoken"
     convert(ranks, tmp_path / "hf", to="huggingface", said=Statement(normalizer="NFC"))
     written = tokenizers.Tokenizer.from_file(str(tmp_path / "hf" / "tokenizer.json"))
     source = tokenizers.Tokenizer.from_file(
-        str(FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface" / "tokenizer.json")
+        str(TOKENIZERS / "gpt2-tiny" / "huggingface" / "tokenizer.json")
     )
     assert written.encode("e\u0301").ids == source.encode("\u00e9").ids
     assert source.encode("e\u0301").ids != source.encode("\u00e9").ids
@@ -148,7 +148,7 @@ def test_a_normalizer_is_said_of_files_that_cannot_say_it(tmp_path: Path) -> Non
 def test_files_beside_a_model_travel_to_workers(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
-    model = FIXTURES / "tokenizers" / "spm-tiny" / "sentencepiece" / "tokenizer.model"
+    model = TOKENIZERS / "spm-tiny" / "sentencepiece" / "tokenizer.model"
     (folder / "tokenizer.model").write_bytes(model.read_bytes())
     size = sentencepiece.SentencePieceProcessor(model_file=str(model)).get_piece_size()
     added = {str(size): {"content": "<|im_start|>", "special": True}}
@@ -221,7 +221,7 @@ def test_added_tokens_of_a_rank_file_are_found_as_tiktoken_is_asked_for_them(
     tmp_path: Path, command: Command
 ) -> None:
     """Those that are not special in every text; flags and a normalizer are left to its callers."""
-    [ranks] = (FIXTURES / "tokenizers" / "cl100k-tiny" / "tiktoken").glob("*.tiktoken")
+    [ranks] = (TOKENIZERS / "cl100k-tiny" / "tiktoken").glob("*.tiktoken")
     plain = tmp_path / "plain.tiktoken"
     plain.write_bytes(ranks.read_bytes())
     size = len(ranks.read_bytes().splitlines())

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from conftest import FIXTURES
 from reports import few_texts
 from rich.console import Console
 
@@ -23,8 +22,9 @@ from bpe_interop.corpora import find_files
 from bpe_interop.statistics import measure
 from bpe_interop.ticks import PhaseTick, Unit
 from bpe_interop.token_files import Step
+from fixtures import FIXTURES, TOKENIZERS
 
-GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny"
+GPT2 = TOKENIZERS / "gpt2-tiny"
 
 
 class Noted(PhaseTick):

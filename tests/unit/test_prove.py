@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -41,8 +40,8 @@ from bpe_interop.text.split import Splitter
 from bpe_interop.theory.cuts import DifferingCuts, _parts
 from bpe_interop.theory.normalizers import canonical_steps, first_different_character, pipeline
 from bpe_interop.theory.splitters import first_cut_difference
+from fixtures import TOKENIZERS
 
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 LETTERS = "ab1 !"
 TEXTS = ["".join(chosen) for size in range(5) for chosen in product(LETTERS, repeat=size)]
 BEHAVIORS: tuple[Behavior, ...] = (

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 from small_documents import Json, Side, added, document
 
 from bpe_interop.compare.sides import ORDINARY
@@ -20,6 +19,7 @@ from bpe_interop.proof.prove import Proof, prove
 from bpe_interop.proof.stage import Scope, TwoModels
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Metaspace, Replace, SentencePieceText
+from fixtures import TOKENIZERS
 
 VOCAB = {char: number for number, char in enumerate("abcAB _")}
 MERGES = {"ab": 10, "bc": 11}
@@ -167,7 +167,7 @@ def test_names_of_special_tokens_count_where_they_are_parsed() -> None:
 
 def test_steps_that_no_engine_has_together_are_not_tried(command: Command, tmp_path: Path) -> None:
     """A side given the other's steps may be SentencePiece's normalizer before tokenizers' own."""
-    source = FIXTURES / "tokenizers/spm-charsmap-tiny" / "sentencepiece"
+    source = TOKENIZERS / "spm-charsmap-tiny" / "sentencepiece"
     model = load_source(source).model
     assert isinstance((model.normalizer or ())[0], SentencePieceText)
     other = replace(
@@ -187,7 +187,7 @@ def test_steps_that_no_engine_has_together_are_not_tried(command: Command, tmp_p
 def test_bytes_and_characters_are_given_no_steps_of_each_other() -> None:
     """A step that cuts letters for bytes would give characters halves of them."""
     drop, stacked = (
-        Encoder(load_source(FIXTURES / "tokenizers" / name / "huggingface").model)
+        Encoder(load_source(TOKENIZERS / name / "huggingface").model)
         for name in ("drop-tiny", "stacked-tiny")
     )
     text = "\u3000ab \uff21"

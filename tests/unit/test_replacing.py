@@ -13,10 +13,11 @@ from command_line import Command
 from bpe_interop.errors import TargetError
 from bpe_interop.io.target import keep_apart
 from bpe_interop.io.writer import staged
+from fixtures import TOKENIZERS
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
-TINY = Path(__file__).parents[2] / "fixtures" / "tokenizers" / "cl100k-tiny"
+TINY = TOKENIZERS / "cl100k-tiny"
 HUB, RANKS = TINY / "huggingface", TINY / "tiktoken"
 NAME = "cl100k-tiny.tiktoken"
 

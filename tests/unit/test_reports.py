@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
-from reports import CL100K, GPT2, TOKENIZERS, example, few_texts, real
+from reports import CL100K, GPT2, example, few_texts, real
 
 from bpe_interop import reports as pages
 from bpe_interop.cli import cli
@@ -26,6 +26,7 @@ from bpe_interop.compare import Report
 from bpe_interop.compare.corpus_report import Source
 from bpe_interop.errors import TargetError
 from bpe_interop.text.visible import LabelledLine
+from fixtures import TOKENIZERS
 
 SCHEMA = json.loads((Path(pages.__file__).parent / "report.schema.json").read_text("utf-8"))
 

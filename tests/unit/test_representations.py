@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import FIXTURES, ROOT
 from reports import few_texts
 
 import bpe_interop
@@ -23,9 +22,10 @@ from bpe_interop.notebook import HEADLINES, SIGNS, chips, framed, verdict_block
 from bpe_interop.reports import to_html
 from bpe_interop.statistics import measure
 from bpe_interop.token_counts import Statistics
+from fixtures import FIXTURES, ROOT, TOKENIZERS
 
-GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny"
-HUGGING_FACE = FIXTURES / "tokenizers" / "nfc-tiny" / "huggingface"
+GPT2 = TOKENIZERS / "gpt2-tiny"
+HUGGING_FACE = TOKENIZERS / "nfc-tiny" / "huggingface"
 
 
 class Closed(html.parser.HTMLParser):
@@ -121,7 +121,7 @@ def test_a_conversion_that_was_not_compared_says_so(tmp_path: Path) -> None:
 
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every cell of docs/first-look.ipynb gives something that a notebook shows in HTML."""
-    shutil.copytree(FIXTURES / "tokenizers", tmp_path / "fixtures" / "tokenizers")
+    shutil.copytree(TOKENIZERS, tmp_path / "fixtures" / "tokenizers")
     shutil.copytree(FIXTURES / "corpora", tmp_path / "fixtures" / "corpora")
     monkeypatch.chdir(tmp_path)
     few_texts(monkeypatch)
@@ -145,7 +145,7 @@ def test_large_parts_are_short_too() -> None:
 
 
 def test_steps_are_told_by_what_is_on() -> None:
-    said = str(bpe_interop.load(FIXTURES / "tokenizers" / "spm-tiny" / "sentencepiece"))
+    said = str(bpe_interop.load(TOKENIZERS / "spm-tiny" / "sentencepiece"))
     assert '\n  normalizer: Prepend text "▁", Replace pattern " " content "▁"\n' in said
     assert "fuse" in said
     assert "after_merging" not in said

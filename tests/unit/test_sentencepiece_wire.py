@@ -14,9 +14,9 @@ from google.protobuf.message import DecodeError
 
 from bpe_interop.errors import FormatError, UnsupportedError
 from bpe_interop.formats.sentencepiece.schema import ENUMS, MESSAGES, Default, Message, parse
+from fixtures import TOKENIZERS
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "tokenizers"
-MODELS = sorted(FIXTURES.glob("*/sentencepiece/*.model"))
+MODELS = sorted(TOKENIZERS.glob("*/sentencepiece/*.model"))
 EXTENSIONS = (200, 1 << 29)
 """Field numbers that are open to others, in every message but ``SelfTestData.Sample``."""
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from conftest import FIXTURES
 
 from bpe_interop.convert import convert
 from bpe_interop.errors import FormatError, SourceError, TargetError, UnsupportedError
@@ -26,8 +25,9 @@ from bpe_interop.formats.tekken.write import dump as dump_tekken
 from bpe_interop.io.host_file import ExistingFile
 from bpe_interop.sources import load_source
 from bpe_interop.text.borders import borders
+from fixtures import TOKENIZERS
 
-SOURCE = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir())
+SOURCE = next((TOKENIZERS / "gguf-tiny/gguf").iterdir())
 
 
 def test_overlaps_are_those_of_the_definition() -> None:

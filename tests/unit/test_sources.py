@@ -17,8 +17,8 @@ from bpe_interop.errors import ArgumentError, FormatError, SourceError, Unsuppor
 from bpe_interop.io.reader import find
 from bpe_interop.sources import load_source
 from bpe_interop.tokenizer import Tokenizer
+from fixtures import TOKENIZERS
 
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 HUB = TOKENIZERS / "template-tiny" / "huggingface"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
 from in_tokenizers import token_of
 from reports import HOSTILE
 from tokenizers import Tokenizer as Engine
@@ -24,10 +23,10 @@ from bpe_interop.statistics import measure
 from bpe_interop.token_counts import Statistics
 from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.view.plot import ROWS, to_svg
+from fixtures import FIXTURES, TOKENIZERS
 
 GPT2, CL100K, SPM = (
-    FIXTURES / "tokenizers" / name / "huggingface"
-    for name in ("gpt2-tiny", "cl100k-tiny", "spm-tiny")
+    TOKENIZERS / name / "huggingface" for name in ("gpt2-tiny", "cl100k-tiny", "spm-tiny")
 )
 EMOJI = FIXTURES / "corpora" / "emoji.txt"
 NUMBERS = FIXTURES / "corpora" / "numbers.txt"

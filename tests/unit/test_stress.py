@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,8 +30,7 @@ from bpe_interop.compare.stress import (
 from bpe_interop.engines import from_files
 from bpe_interop.model import AddedToken, BPEModel, PairList, Vocab
 from bpe_interop.sources import load_source
-
-TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
+from fixtures import TOKENIZERS
 
 
 def model_of(name: str) -> BPEModel:

@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any
 
 import pytest
-from conftest import FIXTURES
 
 from bpe_interop import Statement, load
 from bpe_interop.errors import BpeInteropError, FormatError, InvalidModelError
@@ -17,9 +16,9 @@ from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken, SequenceTemplate, TemplateText, TemplateToken
 from bpe_interop.steps import Pattern, Prepend, Replace, Split
 from bpe_interop.strict_json import parse
+from fixtures import TOKENIZERS
 
 HALF = "\ud800"
-FOLDER = FIXTURES / "tokenizers"
 TEMPLATE = SequenceTemplate((TemplateToken(HALF, (1,)), TemplateText("A")))
 
 
@@ -42,7 +41,7 @@ TEMPLATE = SequenceTemplate((TemplateToken(HALF, (1,)), TemplateText("A")))
     ],
 )
 def test_no_field_of_a_model_holds_one(field: str, value: object) -> None:
-    model = load(FOLDER / "gpt2-tiny" / "huggingface").model
+    model = load(TOKENIZERS / "gpt2-tiny" / "huggingface").model
     changes: Any = {field: value}
     with pytest.raises(InvalidModelError, match="half of a surrogate pair") as caught:
         replace(model, **changes)
@@ -73,7 +72,7 @@ def strings(document: object, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, .
     ],
 )
 def test_no_json_file_holds_one(folder: str) -> None:
-    files = {path.name: path.read_bytes() for path in (FOLDER / folder).iterdir()}
+    files = {path.name: path.read_bytes() for path in (TOKENIZERS / folder).iterdir()}
     row = by_name(folder.split("/")[1])
     tried = 0
     for name in sorted(each for each in files if each.endswith(".json")):
@@ -92,7 +91,7 @@ def test_no_json_file_holds_one(folder: str) -> None:
 @pytest.mark.parametrize("said", [{"chat_template": HALF}, {"template": f"{HALF} $A"}])
 def test_what_a_user_says_holds_none(said: dict[str, Any]) -> None:
     with pytest.raises(BpeInteropError):
-        load(FOLDER / "cl100k-tiny" / "tiktoken", said=Statement(**said))
+        load(TOKENIZERS / "cl100k-tiny" / "tiktoken", said=Statement(**said))
 
 
 @pytest.mark.parametrize("count", range(1, 6))

@@ -37,6 +37,7 @@ from bpe_interop.errors import (
 )
 from bpe_interop.openai_encodings import ENCODINGS, FILES
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
+from fixtures import ROOT
 
 RANKS = {bytes([byte]): byte for byte in range(256)} | {b"he": 256, b"ll": 257, b"hell": 258}
 SPECIAL = {"<|pad|>": 259, "<|endoftext|>": 260}
@@ -194,7 +195,7 @@ for name in ("gpt2", "cl100k_base", "o200k_harmony"):
 
 
 def test_files_at_hand_need_no_tiktoken(data: Data, tmp_path: Path) -> None:
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(ROOT)
     said = run(WITHOUT, PYTHONPATH=root, TIKTOKEN_CACHE_DIR=str(data("tiktoken_cache")))
     assert said.splitlines() == [
         str([*ENCODINGS]),
@@ -346,7 +347,7 @@ for name in ("nothing", "gpt2"):
 def test_what_stands_in_for_tiktoken_finds_plugins_and_is_no_engine(plugins: Path) -> None:
     """Asking tiktoken, which it stands in for, would be asking itself without end."""
     (plugins / "of_a_test.py").write_text(PLUGIN, "utf-8")
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(ROOT)
     said = run(
         STANDS_IN, PYTHONPATH=f"{root}:{plugins.parent}", TIKTOKEN_CACHE_DIR=str(plugins / "none")
     )

@@ -19,7 +19,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 import tiktoken
-from conftest import FIXTURES, Data
+from conftest import Data
 from hypothesis import given
 from hypothesis import strategies as st
 from tiktoken_encodings import CL100K, GPT2, HOLDS, SPECIAL, small
@@ -42,13 +42,12 @@ from bpe_interop.formats import WritingOption, all_formats, by_name
 from bpe_interop.kernel import running, set_aside
 from bpe_interop.steps import PrefixSpace
 from bpe_interop.tokenizer import Tokenizer
+from fixtures import TOKENIZERS
 
 ENCODINGS = {"gpt2-like": small(GPT2), "cl100k-like": small(CL100K)}
-TOKENIZERS = {name: Tokenizer.from_tiktoken(encoding) for name, encoding in ENCODINGS.items()}
+SMALL = {name: Tokenizer.from_tiktoken(encoding) for name, encoding in ENCODINGS.items()}
 
-ENGINES = {
-    name: TOKENIZERS["gpt2-like"].with_engine(name) for name in (None, "tiktoken", "tokenizers")
-}
+ENGINES = {name: SMALL["gpt2-like"].with_engine(name) for name in (None, "tiktoken", "tokenizers")}
 
 CALLS: dict[str, Callable[[Any], object]] = {
     "encode": lambda e: e.encode("hello world"),
@@ -181,7 +180,7 @@ def outcome(call: Callable[[], object]) -> tuple[object, type[BaseException] | N
 @pytest.mark.parametrize("which", ENCODINGS)
 def test_calls_do_what_tiktokens_do(which: str, what: str) -> None:
     expected, failure = outcome(lambda: CALLS[what](ENCODINGS[which]))
-    found, error = outcome(lambda: CALLS[what](TOKENIZERS[which]))
+    found, error = outcome(lambda: CALLS[what](SMALL[which]))
     assert found == expected
     if failure is None:
         assert error is None
@@ -192,7 +191,7 @@ def test_calls_do_what_tiktokens_do(which: str, what: str) -> None:
 
 def test_a_disallowed_special_token_is_named_with_the_ways_out() -> None:
     with pytest.raises(DisallowedSpecialError) as caught:
-        TOKENIZERS["gpt2-like"].encode(HOLDS, allowed_special={"<|endoftext|>"})
+        SMALL["gpt2-like"].encode(HOLDS, allowed_special={"<|endoftext|>"})
     message = str(caught.value)
     for part in (
         "'<|pad|>'",
@@ -243,7 +242,7 @@ CUT = [b"\xe6", b"\x97", b"\xff", b"\xed\xa0\x80", b"\xf0\x9f", b"\xc0\x80", b"\
     )
 )
 def test_bytes_encode_as_in_tiktoken(which: str, parts: list[bytes]) -> None:
-    encoding, tokenizer = ENCODINGS[which], TOKENIZERS[which]
+    encoding, tokenizer = ENCODINGS[which], SMALL[which]
     content = b"".join(parts)
     assert tokenizer._encode_bytes(content) == encoding._encode_bytes(content)
     if content:
@@ -255,13 +254,13 @@ def test_what_tiktoken_cannot_hold_has_no_ranks_and_no_pattern() -> None:
     pieces = fixture("spm-tiny", "sentencepiece")
     with pytest.raises(LossyConversionError):
         _ = pieces._mergeable_ranks
-    silent = Tokenizer(replace(TOKENIZERS["gpt2-like"].model, added=None, pretokenizer=None))
+    silent = Tokenizer(replace(SMALL["gpt2-like"].model, added=None, pretokenizer=None))
     with pytest.raises(UnstatedError, match="pattern"):
         _ = silent._pat_str
     with pytest.raises(UnstatedError, match="special tokens"):
         _ = silent._special_tokens
     several = replace(
-        TOKENIZERS["gpt2-like"].model,
+        SMALL["gpt2-like"].model,
         pretokenizer=(PrefixSpace(),),
     )
     with pytest.raises(PatternError, match="no pattern"):
@@ -299,7 +298,7 @@ LETTERS = [*"helowrdfanta  \n\n\t'12!.é日本\u3000\r", *SPECIAL, "e\u0301"]
 @pytest.mark.parametrize("which", ENCODINGS)
 @given(text=st.lists(st.sampled_from(LETTERS), max_size=12).map("".join))
 def test_unstable_tokens_are_tiktokens(which: str, text: str) -> None:
-    same_completions(ENCODINGS[which], TOKENIZERS[which], text)
+    same_completions(ENCODINGS[which], SMALL[which], text)
 
 
 def test_unstable_tokens_need_tokens_that_spell_the_text() -> None:
@@ -311,7 +310,7 @@ def test_unstable_tokens_need_tokens_that_spell_the_text() -> None:
 @pytest.mark.parametrize("which", ENCODINGS)
 @given(text=st.text(st.characters(codec=None), max_size=40))
 def test_any_text_encodes_as_in_tiktoken(which: str, text: str) -> None:
-    encoding, tokenizer = ENCODINGS[which], TOKENIZERS[which]
+    encoding, tokenizer = ENCODINGS[which], SMALL[which]
     ids = encoding.encode(text, allowed_special="all")
     assert tokenizer.encode(text, allowed_special="all") == ids
     assert tokenizer.decode(ids) == encoding.decode(ids)
@@ -319,7 +318,7 @@ def test_any_text_encodes_as_in_tiktoken(which: str, text: str) -> None:
 
 
 def fixture(name: str, format: str, **changes: Any) -> Tokenizer:
-    folder = FIXTURES / "tokenizers" / name / format
+    folder = TOKENIZERS / name / format
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     return Tokenizer(replace(by_name(format).load(files), **changes))
 
@@ -328,7 +327,7 @@ def fixture(name: str, format: str, **changes: Any) -> Tokenizer:
 
 
 def test_it_pickles() -> None:
-    tokenizer = TOKENIZERS["gpt2-like"].with_engine("tiktoken")
+    tokenizer = SMALL["gpt2-like"].with_engine("tiktoken")
     again = pickle.loads(pickle.dumps(tokenizer))
     assert again.encode(HOLDS, allowed_special="all") == ENCODINGS["gpt2-like"].encode(
         HOLDS, allowed_special="all"
@@ -356,7 +355,7 @@ def fastest(library: str) -> str | None:
 
 def test_engines_give_the_same_ids() -> None:
     texts = ["", "hello world", HOLDS, "日本 \n\n 123!!!", "\ud800 lone", "long " * 2000]
-    ours = TOKENIZERS["gpt2-like"]
+    ours = SMALL["gpt2-like"]
     for engine in ("tiktoken", "tokenizers", "auto"):
         tokenizer = ours.with_engine(engine)
         assert tokenizer.engine == (fastest("tiktoken") if engine == "auto" else engine)
@@ -378,7 +377,7 @@ def test_engines_give_the_same_ids() -> None:
 
 
 def test_a_text_that_the_engine_fails_on_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokenizer = TOKENIZERS["gpt2-like"].with_engine("tiktoken")
+    tokenizer = SMALL["gpt2-like"].with_engine("tiktoken")
 
     def fail(*args: object, **named: object) -> list[int]:
         raise EngineError("it panicked")
@@ -403,7 +402,7 @@ def test_an_engine_that_is_not_exact_is_refused_and_not_chosen() -> None:
 
 def test_a_missing_engine_is_said_or_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tiktoken", None)
-    tokenizer = TOKENIZERS["gpt2-like"]
+    tokenizer = SMALL["gpt2-like"]
     with pytest.raises(EngineMissingError, match="tiktoken is not installed"):
         tokenizer.with_engine("tiktoken")
     with set_aside():
@@ -413,7 +412,7 @@ def test_a_missing_engine_is_said_or_passed_over(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_the_source_does_not_say_is_an_error_when_needed() -> None:
-    silent = replace(TOKENIZERS["gpt2-like"].model, added=None)
+    silent = replace(SMALL["gpt2-like"].model, added=None)
     tokenizer = Tokenizer(silent, engine="auto")
     assert tokenizer.engine is None
     for call in (
@@ -428,7 +427,7 @@ def test_what_the_source_does_not_say_is_an_error_when_needed() -> None:
 
 
 def test_ids_and_tokens() -> None:
-    tokenizer = TOKENIZERS["gpt2-like"]
+    tokenizer = SMALL["gpt2-like"]
     encoding = ENCODINGS["gpt2-like"]
     assert tokenizer.token_to_id(" hello") == encoding.encode_single_token(" hello")
     assert tokenizer.token_to_id(b"\xe6") == 0xE6
@@ -445,7 +444,7 @@ def test_ids_and_tokens() -> None:
 
 def test_ids_by_role_and_how_many_ids_there_are() -> None:
     tokenizer = fixture("cl100k-tiny", "huggingface")
-    said = json.loads((FIXTURES / "tokenizers/cl100k-tiny/huggingface/tokenizer.json").read_text())
+    said = json.loads((TOKENIZERS / "cl100k-tiny/huggingface/tokenizer.json").read_text())
     [end] = [each["id"] for each in said["added_tokens"] if each["content"] == "<|endoftext|>"]
     assert tokenizer.eos_token_id == end
     assert tokenizer.pad_token_id is None
@@ -474,15 +473,13 @@ def test_counts_and_beginnings(name: str, text: str, most: int) -> None:
 
 
 def test_merges_are_in_rank_order_and_spell_their_token() -> None:
-    tokenizer = TOKENIZERS["cl100k-like"]
+    tokenizer = SMALL["cl100k-like"]
     assert list(tokenizer.merges.values()) == list(range(256, 256 + len(tokenizer.merges)))
     for (left, right), product in tokenizer.merges.items():
         assert tokenizer.vocab[left] + tokenizer.vocab[right] == tokenizer.vocab[product]
     # As tokenizers lists them: strings of the byte alphabet, in the file's order.
     listed = fixture("gpt2-tiny", "huggingface")
-    file = HuggingFaceTokenizer.from_file(
-        str(FIXTURES / "tokenizers/gpt2-tiny/huggingface/tokenizer.json")
-    )
+    file = HuggingFaceTokenizer.from_file(str(TOKENIZERS / "gpt2-tiny/huggingface/tokenizer.json"))
     pairs = [
         tuple(m.split(" ")) if isinstance(m, str) else tuple(m)
         for m in json.loads(file.to_str())["model"]["merges"]
@@ -494,14 +491,14 @@ def test_merges_are_in_rank_order_and_spell_their_token() -> None:
 
 
 def test_decoding_without_special_tokens() -> None:
-    tokenizer = TOKENIZERS["gpt2-like"]
+    tokenizer = SMALL["gpt2-like"]
     assert tokenizer.decode([104, 400, 101, 402], skip_special_tokens=True) == "he"
 
 
 def test_the_sequence_template() -> None:
     tokenizer = fixture("template-tiny", "huggingface")
     reference = HuggingFaceTokenizer.from_file(
-        str(FIXTURES / "tokenizers/template-tiny/huggingface/tokenizer.json")
+        str(TOKENIZERS / "template-tiny/huggingface/tokenizer.json")
     )
     texts = ["hello", "", "a b"]
     expected = [reference.encode(text).ids for text in texts]
@@ -513,7 +510,7 @@ def test_the_sequence_template() -> None:
 
 
 def test_offsets_are_those_of_tokenizers() -> None:
-    file = str(FIXTURES / "tokenizers/cl100k-tiny/huggingface/tokenizer.json")
+    file = str(TOKENIZERS / "cl100k-tiny/huggingface/tokenizer.json")
     reference = HuggingFaceTokenizer.from_file(file)
     tokenizer = fixture("cl100k-tiny", "huggingface")
     text = "Hello, 日本 <|endoftext|>  world"
@@ -524,7 +521,7 @@ def test_offsets_are_those_of_tokenizers() -> None:
 
 
 def test_pretokens() -> None:
-    tokenizer = TOKENIZERS["gpt2-like"]
+    tokenizer = SMALL["gpt2-like"]
     assert tokenizer.pretokenize("hello  world's") == ["hello", " ", " world", "'s"]
     content: Any = b"hello"
     with pytest.raises(TypeError):
@@ -541,7 +538,7 @@ def test_live_objects_pass_the_gate() -> None:
 
 
 def test_saving(tmp_path: Path) -> None:
-    tokenizer = TOKENIZERS["gpt2-like"]
+    tokenizer = SMALL["gpt2-like"]
     target = tmp_path / "mine.tiktoken"
     assert tokenizer.save(target) == ()
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -564,7 +561,7 @@ def test_saving(tmp_path: Path) -> None:
 
 def test_numbers_beyond_ids_are_both_errors() -> None:
     with pytest.raises(DecodeError):
-        TOKENIZERS["gpt2-like"].decode([-100])
+        SMALL["gpt2-like"].decode([-100])
 
 
 # Names that people import.
@@ -707,7 +704,7 @@ def test_a_text_on_which_tiktoken_panics_is_ours(data: Data) -> None:
 
 @pytest.mark.parametrize("name", ["template-tiny", "spm-tiny"])
 def test_offsets_of_what_a_template_places_are_those_of_tokenizers(name: str) -> None:
-    folder = FIXTURES / "tokenizers" / name / "huggingface"
+    folder = TOKENIZERS / name / "huggingface"
     theirs = HuggingFaceTokenizer.from_file(str(folder / "tokenizer.json"))
     ours = bpe_interop.load(folder)
     for text in ("", "the cat", "a b"):
@@ -718,7 +715,7 @@ def test_offsets_of_what_a_template_places_are_those_of_tokenizers(name: str) ->
 
 
 def test_roles_are_those_of_the_special_tokens() -> None:
-    tokenizer = bpe_interop.load(FIXTURES / "tokenizers" / "template-tiny" / "huggingface")
+    tokenizer = bpe_interop.load(TOKENIZERS / "template-tiny" / "huggingface")
     assert tokenizer.roles == {"bos": "<|begin_of_text|>", "eos": "<|end_of_text|>"}
     named = tokenizer.with_special_tokens(["<a>", "<b>"], roles={"eos": "<a>", "pad": "<a>"})
     own = {"bos": "<|begin_of_text|>", "eos": "<a>", "pad": "<a>"}
@@ -728,7 +725,7 @@ def test_roles_are_those_of_the_special_tokens() -> None:
 
 # Batches as a tokenizer.json states them.
 
-TINY = FIXTURES / "tokenizers" / "template-tiny" / "huggingface" / "tokenizer.json"
+TINY = TOKENIZERS / "template-tiny" / "huggingface" / "tokenizer.json"
 BATCH = ["one", "", "another text, which is longer than the others", "two words"]
 PADDINGS: list[dict[str, Any]] = [
     {"pad_id": 3, "pad_token": "x"},
@@ -765,7 +762,7 @@ def test_a_batch_is_filled_up_and_truncated_as_tokenizers_does(
 
 
 def test_what_a_file_cannot_be_obeyed_in_is_said(tmp_path: Path) -> None:
-    for tokenizer in (bpe_interop.load(TINY), TOKENIZERS["gpt2-like"]):
+    for tokenizer in (bpe_interop.load(TINY), SMALL["gpt2-like"]):
         with pytest.raises(UnstatedError, match="does not say how a batch is filled up"):
             tokenizer.encode_batch(BATCH, pad=True)
     engine = HuggingFaceTokenizer.from_file(str(TINY))
@@ -782,7 +779,7 @@ def test_what_a_file_cannot_be_obeyed_in_is_said(tmp_path: Path) -> None:
 
 
 def test_texts_are_measured() -> None:
-    tokenizer, encoding = TOKENIZERS["gpt2-like"], ENCODINGS["gpt2-like"]
+    tokenizer, encoding = SMALL["gpt2-like"], ENCODINGS["gpt2-like"]
     texts = ["hello hello", HOLDS, "", "na\u00efve \ud83d\ude00"]
     found = tokenizer.measure(iter(texts))
     ids = [encoding.encode_ordinary(text) for text in texts]

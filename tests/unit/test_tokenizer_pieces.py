@@ -6,7 +6,7 @@ import pickle
 from pathlib import Path
 
 import pytest
-from conftest import FIXTURES, Data
+from conftest import Data
 from hypothesis import given
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
@@ -19,9 +19,10 @@ from bpe_interop.errors import (
     LossyConversionError,
 )
 from bpe_interop.tokenizer import Tokenizer
+from fixtures import FIXTURES, TOKENIZERS
 
-MODELS = sorted(path.parts[-3] for path in FIXTURES.glob("tokenizers/*/sentencepiece/*.model"))
-LISTS = sorted(path.parts[-3] for path in FIXTURES.glob("tokenizers/*/huggingface/tokenizer.json"))
+MODELS = sorted(path.parts[-3] for path in TOKENIZERS.glob("*/sentencepiece/*.model"))
+LISTS = sorted(path.parts[-3] for path in TOKENIZERS.glob("*/huggingface/tokenizer.json"))
 
 
 def processor(name: str = "spm-tiny") -> SentencePieceProcessor:
@@ -157,7 +158,7 @@ def test_live_objects_there_and_back() -> None:
 
 
 def test_what_sentencepiece_cannot_hold_is_refused() -> None:
-    byte_level = FIXTURES / "tokenizers/gpt2-tiny/huggingface/tokenizer.json"
+    byte_level = TOKENIZERS / "gpt2-tiny/huggingface/tokenizer.json"
     ours = Tokenizer.from_tokenizers(HuggingFaceTokenizer.from_file(str(byte_level)))
     with pytest.raises(LossyConversionError):
         ours.to_sentencepiece()

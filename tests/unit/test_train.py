@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import regex
 import tiktoken
-from conftest import FIXTURES, Data
+from conftest import Data
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +23,7 @@ from bpe_interop.train import Request, Training, learn, train
 from bpe_interop.train import pretokens as counting
 from bpe_interop.train.learner import LearnedMerge, Learner
 from bpe_interop.train.training import steps
+from fixtures import FIXTURES
 
 
 def naive(pretokens: list[bytes], limit: int) -> tuple[list[LearnedMerge], list[list[int]]]:

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import tiktoken
 from command_line import Command
-from conftest import FIXTURES
 from in_tokenizers import id_of
 from tokenizers import Tokenizer
 
@@ -28,10 +27,11 @@ from bpe_interop.steps import JoinBytes, JoinTokens, Pattern, Replace, Split
 from bpe_interop.text.bytechars import to_chars
 from bpe_interop.text.spellings import GPT2
 from bpe_interop.usage_notes import usage_notes
+from fixtures import TOKENIZERS
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
-SOURCE = FIXTURES / "tokenizers/gpt2-tiny/huggingface/tokenizer.json"
+SOURCE = TOKENIZERS / "gpt2-tiny/huggingface/tokenizer.json"
 END = "<|endoftext|>"
 
 

@@ -7,7 +7,6 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from random import Random
 from types import FrameType
 
@@ -17,6 +16,7 @@ from bpe_interop.errors import BpeInteropError, EngineError
 from bpe_interop.formats import Files, by_name
 from bpe_interop.model import BPEModel
 from bpe_interop.presets import PRESETS
+from fixtures import TOKENIZERS
 
 from .damage import damaged
 
@@ -59,8 +59,6 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
 _TOLD = "llama.cpp decodes"
 """In a note on what is decoded otherwise, by types of tokens that the model does not hold."""
 
-FOLDER = Path(__file__).parents[2] / "fixtures" / "tokenizers"
-
 
 SECONDS = 10.0
 """Of CPU for one file, in our encoder and the engine together."""
@@ -94,7 +92,7 @@ def sources(format: str) -> list[tuple[str, dict[str, bytes]]]:
     """The small tokenizers of a format: names and files."""
     return [
         (folder.parent.name, {file.name: file.read_bytes() for file in sorted(folder.iterdir())})
-        for folder in sorted(FOLDER.glob(f"*/{format}"))
+        for folder in sorted(TOKENIZERS.glob(f"*/{format}"))
     ]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -20,6 +19,7 @@ from bpe_interop.text.spellings import (
     QWEN2,
     R50K,
 )
+from fixtures import TOKENIZERS
 
 from .sources import ALL_BYTES, Json, Source, spelled
 
@@ -304,7 +304,7 @@ def random_normalizer(rng: Random) -> Json:
 
 @cache
 def _charsmap() -> str:
-    tiny = Path(__file__).parents[2] / "fixtures" / "tokenizers" / "spm-charsmap-tiny"
+    tiny = TOKENIZERS / "spm-charsmap-tiny"
     path = tiny / "huggingface" / "tokenizer.json"
     steps = json.loads(path.read_text("utf-8"))["normalizer"]["normalizers"]
     return json.dumps(next(step for step in steps if step["type"] == "Precompiled"))

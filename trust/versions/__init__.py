@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from fixtures import ROOT
+
 from ..page import made_of, put, table, write_option
 from .environments import (
     PACKAGES,
@@ -23,7 +25,7 @@ from .environments import (
     pythons,
     singles,
 )
-from .running import ROOT, Outcome, run_directories, run_tests, write_directories
+from .running import Outcome, run_directories, run_tests, write_directories
 
 Row = tuple[Made, Outcome]
 

@@ -16,11 +16,11 @@ from bpe_interop import load
 from bpe_interop.compare.stress import fixed
 from bpe_interop.convert import convert
 from bpe_interop.errors import LossyConversionError, UnstatedError
+from fixtures import ROOT
 
 from ..matrix import REAL, Real
 from .environments import Made
 
-ROOT = Path(__file__).resolve().parents[2]
 TESTS = (
     *("tests/laws/test_laws.py", "tests/unit/test_golden.py", "tests/unit/test_tiktoken_names.py"),
     *("tests/engines/test_unicode.py", "tests/engines/test_kept_class.py"),
