@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain, islice, product
 from typing import Literal, TypeAlias
 
@@ -16,6 +15,7 @@ from ..model import AddedToken, Affixes, BPEModel, text_of
 from ..steps import ByteChars, Metaspace, SentencePieceText
 from ..theory.pretokens import occurrence
 from ..theory.user_defined import found_as_added
+from ..values import dataclass
 
 Outcome: TypeAlias = Literal["proved", "refuted", "unknown"]
 Scope: TypeAlias = Literal["all", "ordinary", "text"]

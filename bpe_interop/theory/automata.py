@@ -12,7 +12,6 @@ PatternError. Answers are about engines with the tables of ``text.unicode``.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn, TypeAlias, TypeVar
 
@@ -29,6 +28,7 @@ from ..text.regex_syntax import (
     Sequence,
 )
 from ..text.unicode import LAST, SURROGATES
+from ..values import dataclass
 
 _MOST_STEPS = 20_000
 _MOST_STATES = 200_000
