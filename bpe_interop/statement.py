@@ -19,7 +19,7 @@ from .model import (
     SequenceTemplate,
     TemplateText,
 )
-from .presets import NORMALIZERS, OwnPreset, Preset, ways_to_say
+from .presets import NFC_LEFT_OUT, NORMALIZERS, OwnPreset, Preset, ways_to_say
 from .quoting import show
 from .steps import NormalizerStep
 from .values import dataclass
@@ -161,7 +161,9 @@ def as_stated(model: BPEModel, statement: Statement) -> BPEModel:
     if statement.template is not None:
         model = replace(model, sequence_template=template_of(statement.template, model.added or ()))
     if statement.normalizer is not None:
-        model = replace(model, normalizer=_normalizer(statement.normalizer))
+        normalizer = _normalizer(statement.normalizer)
+        left = tuple(note for note in model.origin.notes if note != NFC_LEFT_OUT or not normalizer)
+        model = replace(model, normalizer=normalizer, origin=replace(model.origin, notes=left))
     if statement.chat_template is not None:
         from .chat_jinja import check  # where none is given, Jinja is not needed
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from bpe_interop.cli.documents import BY_LINE, DOCUMENTS, VERSION
+from bpe_interop.cli.documents import BY_LINE, DOCUMENTS, VERSIONS
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "schemas"
 COMMANDS = {
@@ -36,7 +36,7 @@ COMMANDS = {
 
 
 def path_of(name: str) -> Path:
-    return FOLDER / f"{name}-{VERSION}.json"
+    return FOLDER / f"{name}-{VERSIONS.get(name, 1)}.json"
 
 
 def schema_of(name: str) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def schema_of(name: str) -> dict[str, Any]:
         whole = {"anyOf": [whole, {"type": "array", "items": whole}]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"{COMMANDS[name]}, version {VERSION}",
+        "title": f"{COMMANDS[name]}, version {VERSIONS.get(name, 1)}",
         **whole,
         **({"$defs": dict(sorted(parts.items()))} if parts else {}),
     }
@@ -70,9 +70,9 @@ def text_of(name: str) -> str:
 
 
 def main() -> None:
-    """Writes them; a schema of no document goes."""
+    """Writes them, and nothing else stays in the folder."""
     FOLDER.mkdir(exist_ok=True)
-    for path in FOLDER.glob(f"*-{VERSION}.json"):
+    for path in FOLDER.glob("*.json"):
         path.unlink()
     for name in DOCUMENTS:
         path_of(name).write_text(text_of(name), "ascii")

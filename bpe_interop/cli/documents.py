@@ -1,7 +1,8 @@
 """The documents that ``--json`` prints, as types: their schemas (docs/json.md) are made of these.
 
 Only type checkers and ``tests/schemas.py`` import this module. A key may be added to a document;
-what a key means is never changed, and none is taken away, without a new number of ``VERSION``.
+what a key means is never changed, and none is taken away, without a new number in
+``VERSIONS``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from ..model import AddedToken, Alphabet, Fallback
 from ..reports.document import WrittenFacts
 from ..train.training import Algorithm
 
-VERSION = 1
+VERSIONS = {"convert": 2, "extend": 2, "train": 2}
+"""The versions of the documents; of one that is not here 1."""
 
 Ids: TypeAlias = list[int]
 """``encode --json``; an array of these with ``--lines``."""

@@ -553,7 +553,7 @@ def compare_written(
         notes += _left_to_callers(again, engine)
         # Also where fields were dropped: it is about all others, which `kept` has as the source.
         proof = prove(kept, written, scope)
-        if proof.outcome == "refuted" and not dropped:
+        if proof.outcome == "different" and not dropped:
             _raise_if_tables_differ(kept, written, proof.witness or "")
             raise _check_failed(proof, engine)
         ran = next((_tally(each) for each in checks if each.of == "target"), Tally())

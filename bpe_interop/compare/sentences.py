@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OUTCOMES: Mapping[str, str] = {
     "proved": "proved",
-    "refuted": "different",
+    "different": "different",
     "unknown": "not proved",
 }
 """What is said of a stage; of two sides as a whole it is the verdict that is said."""
@@ -348,7 +348,7 @@ def report_lines(
         yield LabelledLine("scope", subject(report))
     for stage in report.stages:
         outcome = OUTCOMES[stage.outcome]
-        outcome = outcome.upper() if stage.outcome == "refuted" else outcome
+        outcome = outcome.upper() if stage.outcome == "different" else outcome
         yield LabelledLine("stage", f"{stage.name:<18} {outcome:<10} {_why(stage, report)}")
     size = f"{many(report.compared, 'text')} ({many(report.bytes, 'byte')})"
     size += f": {'; '.join(report.scopes)}"

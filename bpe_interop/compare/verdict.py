@@ -350,9 +350,9 @@ def _said(difference: Difference, differences: Sequence[Difference], proof: Proo
         return "does not change ids: metadata"
     mine = [stage for stage in proof.stages if stage.name in names]
     for stage in mine:
-        if stage.outcome == "refuted" and stage.name == "decoding":
+        if stage.outcome == "different" and stage.name == "decoding":
             return f"changes texts (see stage {stage.name})"
-        if stage.outcome == "refuted":
+        if stage.outcome == "different":
             verb = "may change" if _beside_others(names, differences, proof) else "changes"
             return f"{verb} ids (see stage {stage.name}{_outside(stage, proof)})"
     for stage in mine:

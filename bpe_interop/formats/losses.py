@@ -450,15 +450,15 @@ def _alone(one: BPEModel, two: BPEModel, field: str, texts: Iterable[str] = ()) 
     pair = differing_in(field, one, two, most=_MOST)
     shown = next(filter(pair.differ_in_scope, texts), None)
     if shown is not None:
-        return Stage(_STAGES[field][0], "refuted", "a text shows it", shown)
+        return Stage(_STAGES[field][0], "different", "a text shows it", shown)
     return _worst(_stage(name, pair) for name in _STAGES[field])
 
 
 def _worst(stages: Iterable[Stage]) -> Stage:
-    """Of stages the first that is refuted, else unknown; after a refuted one none is asked for."""
+    """Of stages the first that differs, else unknown; after one that differs none is asked for."""
     worst: Stage | None = None
     for stage in stages:
-        if stage.outcome == "refuted":
+        if stage.outcome == "different":
             return stage
         if worst is None or (worst.outcome, stage.outcome) == ("proved", "unknown"):
             worst = stage
@@ -494,7 +494,7 @@ def _specials(one: BPEModel, two: BPEModel, stage: Stage) -> Stage:
         if not alike or (other and other.normalized != token.normalized and (late or moved)):
             if other and replace(other, roles=token.roles, longest_first=False) == token:
                 return replace(stage, outcome="unknown")  # the order shows beside others only
-            return replace(stage, outcome="refuted", witness=flag_witness(token) or token.text)
+            return replace(stage, outcome="different", witness=flag_witness(token) or token.text)
     return replace(stage, outcome="proved")
 
 
@@ -515,7 +515,7 @@ def _decoding(one: BPEModel, two: BPEModel) -> Stage:
         compared = True
         left, right = (decoded(side.encoder, ids) for side in pair.in_scope)
         if left != right:
-            return replace(stage, outcome="refuted", witness=text)
+            return replace(stage, outcome="different", witness=text)
     return replace(stage, outcome="proved") if compared else stage
 
 

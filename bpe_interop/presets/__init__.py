@@ -21,9 +21,10 @@ from ..openai_encodings import MODEL_TO_ENCODING
 from ..quoting import show
 from ..steps import Pattern, Split
 from ..tokenizer_config import CONFIG
-from .table import FAMILIES, NORMALIZERS, PRESETS, SUFFIX, OwnPreset, Preset
+from .table import FAMILIES, NFC_LEFT_OUT, NORMALIZERS, PRESETS, SUFFIX, OwnPreset, Preset
 
 __all__ = [
+    "NFC_LEFT_OUT",
     "NORMALIZERS",
     "PRESETS",
     "SUFFIX",
@@ -236,7 +237,8 @@ def _supply(model: BPEModel, presets: list[Preset], because: str) -> BPEModel:
         *most, last = supplied
         what = f"{', '.join(most)} and {last}" if most else last
         notes.insert(0, f"{what} supplied by {because}")
-        notes += dict.fromkeys(p.note for p in presets if p.note)
+        if not normalizer and any(p.normalizer for p in presets):
+            notes.append(NFC_LEFT_OUT)
     return replace(
         model,
         normalizer=normalizer,

@@ -73,7 +73,6 @@ def read_preset(data: bytes, file: str) -> OwnPreset:
         None,
         plain,
         NORMALIZERS[normalizer],
-        "",
         flags,
         *texts,
     )

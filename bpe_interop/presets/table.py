@@ -39,8 +39,8 @@ class Preset:
 
     ``pattern`` is in fancy-regex syntax, its matches are the pretokens. ``special_tokens`` map
     texts to ids in the order published; ``plain_tokens`` are added tokens that are not special.
-    ``normalizer`` is that of the publisher's files that do not say it (a pair); a rank file says
-    that nothing is normalized.
+    ``normalizer`` is that of the publisher's files that do not say it (a pair); of ranks, which
+    are read without any, a note says it (:data:`NFC_LEFT_OUT`).
     ``files`` lists the sets of files (by sha256, hex) that are this tokenizer's vocabulary.
     ``roles`` maps ``bos`` and the like to a special token's text. ``template`` is None where
     the publisher leaves it to the caller. ``flags`` are those of an added token that has any, by
@@ -56,7 +56,6 @@ class Preset:
     template: SequenceTemplate | None = field(default_factory=SequenceTemplate)
     plain_tokens: Mapping[str, int] = field(default_factory=dict)
     normalizer: tuple[NormalizerStep, ...] = ()
-    note: str = ""
     flags: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
 
     @property
@@ -96,6 +95,12 @@ NORMALIZERS: Mapping[str, tuple[NormalizerStep, ...]] = {
     **{form.lower(): (UnicodeForm(form),) for form in ("NFC", "NFD", "NFKC", "NFKD")},
 }
 """Normalizers by name, in small letters."""
+
+NFC_LEFT_OUT = (
+    "the publisher's tokenizer normalizes a text to NFC before it encodes it, which a rank file "
+    "cannot say and tiktoken does not do; to state it: convert or extend with --normalizer nfc"
+)
+"""The note on a model whose preset normalizes to NFC, and which does not itself."""
 
 # The files.
 
@@ -195,10 +200,7 @@ _LLAMA_TEMPLATE = _bos_first("<|begin_of_text|>", 128000)
 _LLAMA_ROLES = {"bos": "<|begin_of_text|>", "eos": "<|end_of_text|>"}
 
 _TIKTOKEN = "https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py"
-_NFC = (
-    "the publisher's tokenizer normalizes a text to NFC before it encodes it; a rank file cannot "
-    "say so, and tiktoken does not do it; convert and extend take --normalizer nfc"
-)
+_NFC = (UnicodeForm("NFC"),)
 
 
 _MEGATRON = "https://github.com/NVIDIA/Megatron-LM (tokenizers, tiktoken_tokenizer.py)"
@@ -260,7 +262,7 @@ _ALL = (
         _QWEN_1,
         _QWEN_FILES,
         "https://huggingface.co/Qwen/Qwen-7B/blob/main/tokenization_qwen.py",
-        note=_NFC,
+        normalizer=_NFC,
     ),
     Preset(
         "qwen2",
@@ -268,8 +270,7 @@ _ALL = (
         _QWEN_2,
         _QWEN_FILES,
         "https://huggingface.co/Qwen/Qwen2-7B/blob/main/tokenizer.json",
-        normalizer=(UnicodeForm("NFC"),),
-        note=_NFC,
+        normalizer=_NFC,
     ),
     Preset(
         "qwen2.5",
@@ -278,8 +279,7 @@ _ALL = (
         _QWEN_FILES,
         "https://huggingface.co/Qwen/Qwen2.5-7B/blob/main/tokenizer.json",
         plain_tokens=_QWEN_25_PLAIN,
-        normalizer=(UnicodeForm("NFC"),),
-        note=_NFC,
+        normalizer=_NFC,
     ),
     Preset(
         "kimi-k2",

@@ -76,12 +76,12 @@ def _compared(
     one, two = (sorted((t for t in e if t.text in differing_texts), key=_by_length) for e in every)
     why = f"{len(left):,} and {len(right):,} {name}; {added_difference(one, two)}"
     if not counts(name, pair.scope):
-        return Stage(name, "refuted", why, only[0].text)
+        return Stage(name, "different", why, only[0].text)
     texts = _some(_texts_with(only, chain(*every)))
     witness = next(filter(pair.differ_in_scope, texts), None)
     if witness is None:
         return Stage(name, "unknown", why + NO_TEXT)
-    return Stage(name, "refuted", why, witness)
+    return Stage(name, "different", why, witness)
 
 
 def _by_length(token: AddedToken) -> tuple[int, str]:
@@ -140,7 +140,7 @@ def _hidden(pair: TwoModels, tokens: tuple[list[AddedToken], list[AddedToken]]) 
     witness = next(filter(pair.differ_in_scope, shortest), None)
     if witness is None:
         return Stage("added tokens", "unknown", why + NO_TEXT)
-    return Stage("added tokens", "refuted", why, witness)
+    return Stage("added tokens", "different", why, witness)
 
 
 def _hiding(tokens: Mapping[SoughtText, AddedToken]) -> set[SoughtText]:
@@ -181,7 +181,7 @@ def template_stage(pair: TwoModels) -> Stage:
         return Stage(name, "unknown", f"{unsaid} what is placed around a text")
     (left_single, left_pair), (right_single, right_pair) = left.placed, right.placed
     if left_single != right_single:
-        return Stage(name, "refuted", "other templates", "a")
+        return Stage(name, "different", "other templates", "a")
     if left_pair != right_pair:
         why = "the same ids around a text; pairs of texts are placed otherwise"
         return Stage(name, "unknown", why)

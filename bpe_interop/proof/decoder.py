@@ -173,7 +173,7 @@ def _tried(pair: TwoModels, differing: list[int], one: Meanings, two: Meanings) 
         back = [decoded(decoder, ids[0]) for decoder in decoders]
         if None not in back and back[0] != back[1]:
             number = next(filter({*differing}.__contains__, ids[0]), differing[0])
-            return Stage(_NAME, "refuted", _how_they_differ(number, one, two, decoders), text)
+            return Stage(_NAME, "different", _how_they_differ(number, one, two, decoders), text)
     return Stage(_NAME, "unknown", _how_they_differ(differing[0], one, two, decoders) + NO_DECODED)
 
 

@@ -44,7 +44,7 @@ def lookup_stage(pair: TwoModels) -> Stage:
         witness = next(filter(pair.differ, pair.texts_of(content)), None)
         why = f"{show(content)} is looked up whole on one side only"
         if witness is not None:
-            return Stage(name, "refuted", why, witness)
+            return Stage(name, "different", why, witness)
         open_questions.append(why)
     if open_questions:
         return Stage(name, "unknown", f"{open_questions[0]}; whether it can be a pretoken is open")

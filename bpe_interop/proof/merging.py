@@ -60,7 +60,7 @@ def core_stage(pair: TwoModels) -> Stage:
         only = pair.built_once()
         why = f"{show(only[0])} is built on one side only" if only else ""
         stage = pair.tried(_NAME, why, chain.from_iterable(map(pair.texts_of, only)))
-        if stage.outcome == "refuted":
+        if stage.outcome == "different":
             return stage
     return _decided(pair)
 
@@ -80,7 +80,7 @@ def _decided(pair: TwoModels) -> Stage:
         return Stage(_NAME, "proved", decision.why)
     if decision.content is not None:
         split = " and ".join("+".join(map(show, t)) for t in (decision.ours, decision.theirs))
-        return Stage(_NAME, "refuted", f"merging gives {split}", texts[decision.content])
+        return Stage(_NAME, "different", f"merging gives {split}", texts[decision.content])
     return Stage(_NAME, "unknown", f"not decided: {decision.why}")
 
 

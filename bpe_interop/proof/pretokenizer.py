@@ -70,7 +70,7 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         why = f"other steps ({how}), {compared.why}"
         strings, extent = _strings_cut_differently(left, right)
         stage = pair.tried(_NAME, why, chain(strings, short_texts()), "pretokenizer")
-        if stage.outcome == "refuted":
+        if stage.outcome == "different":
             return stage
         return Stage(_NAME, "unknown", f"{why}; {extent}: no ids differ")
     if none_across((pair.a, pair.b), left, right):  # Theorem 26

@@ -1,7 +1,7 @@
 """Are two tokenizers equal for every text? Decided stage by stage.
 
-A stage is proved, refuted by a text, or unknown. Two tokenizers are *proved equal* in a scope if
-every stage that counts there is proved, and *refuted* if a text of the scope has other ids, or
+A stage is proved, different by a text, or unknown. Two tokenizers are *proved equal* in a scope if
+every stage that counts there is proved, and *different* if a text of the scope has other ids, or
 ids that decode to another text.
 """
 
@@ -91,10 +91,10 @@ def prove(a: BPEModel, b: BPEModel, scope: Scope = "all", most: int | None = Non
     pair = TwoModels(a, b, scope, most)
     stages = [stage_of(name, pair) for name in ALL_STAGES]
     counted = [stage for stage in stages if counts(stage.name, scope)]
-    refuted = [stage for stage in counted if stage.outcome == "refuted"]
-    if refuted:
-        first = refuted[0]
-        return Proof(scope, "refuted", tuple(stages), first.name, first.witness)
+    apart = [stage for stage in counted if stage.outcome == "different"]
+    if apart:
+        first = apart[0]
+        return Proof(scope, "different", tuple(stages), first.name, first.witness)
     proved = all(stage.outcome == "proved" for stage in counted)
     return Proof(scope, "proved" if proved else "unknown", tuple(stages))
 
@@ -132,7 +132,11 @@ ALL_STAGES = tuple(_BY_NAME)
 def _replayed(stage: Stage, pair: TwoModels) -> Stage:
     """The stage with a witness on which the ids of the scope differ, or else as unknown."""
     # A witness of decoding has the same ids on both sides.
-    if stage.outcome != "refuted" or not counts(stage.name, pair.scope) or stage.name == "decoding":
+    if (
+        stage.outcome != "different"
+        or not counts(stage.name, pair.scope)
+        or stage.name == "decoding"
+    ):
         return stage
     text = stage.witness or ""
     # The stage compared without special tokens; as the scope has it, the text may need something

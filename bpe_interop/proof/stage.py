@@ -17,7 +17,7 @@ from ..theory.pretokens import occurrence
 from ..theory.user_defined import found_as_added
 from ..values import dataclass
 
-Outcome: TypeAlias = Literal["proved", "refuted", "unknown"]
+Outcome: TypeAlias = Literal["proved", "different", "unknown"]
 Scope: TypeAlias = Literal["all", "ordinary", "text"]
 StepField: TypeAlias = Literal["normalizer", "pretokenizer"]
 
@@ -66,8 +66,8 @@ class Stage:
     witness: str | None = None
 
     def shown_by(self, text: str) -> Stage:
-        """The stage, refuted by a text that a run found."""
-        return Stage(self.name, "refuted", self.why.partition(_SEARCHED)[0], text)
+        """The stage, different by a text that a run found."""
+        return Stage(self.name, "different", self.why.partition(_SEARCHED)[0], text)
 
 
 def counts(stage: str, scope: Scope) -> bool:
@@ -188,7 +188,7 @@ class TwoModels:
                 witness = next(filter(str.isascii, islice(own, _PLAIN)), shown)
         if is_stray(witness) and self.differ(f"e{witness}"):
             witness = f"e{witness}"
-        return Stage(name, "refuted", why, witness)
+        return Stage(name, "different", why, witness)
 
     def built_once(self) -> list[bytes]:
         """The tokens that one side builds and the other does not, the shortest first."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TypedDict
 
@@ -16,15 +15,8 @@ from ..entry_points import own_version
 from ..proof.stage import Scope, Stage
 
 KIND = "bpe-interop verification"
-SCHEMA = 1
+SCHEMA = 2
 """The version of the document. A key is added without a new one; none changes its meaning."""
-VERDICTS: Mapping[Verdict, str] = {
-    "proved": "proved",
-    "tested": "tested",
-    "different": "refuted",
-    "unknown": "unknown",
-}
-"""What schema 1 calls the verdicts."""
 
 
 def to_json(report: Report) -> str:
@@ -37,7 +29,7 @@ def as_data(report: Report) -> dict[str, Any]:
     return {
         "kind": KIND,
         "schema": SCHEMA,
-        "verdict": VERDICTS[report.verdict],
+        "verdict": report.verdict,
         "scope": report.scope,
         "summary": summary(report),
         "interrupted": report.interrupted,
@@ -74,9 +66,9 @@ def as_data(report: Report) -> dict[str, Any]:
 
 
 class WrittenVerdict(TypedDict):
-    """What is known of files that were written; ``outcome`` in the words of a report's schema."""
+    """What is known of files that were written."""
 
-    outcome: str
+    outcome: Verdict
     scope: Scope
     stages: list[Stage]
     why: str
@@ -102,7 +94,7 @@ def written_data(report: Report | None) -> WrittenFacts:
     if report is None:
         return {"checks": [], "verdict": None}
     verdict: WrittenVerdict = {
-        "outcome": VERDICTS[report.verdict],
+        "outcome": report.verdict,
         "scope": report.scope,
         "stages": list(report.stages),
         "why": why_not_proved(report),

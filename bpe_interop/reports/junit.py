@@ -31,7 +31,6 @@ from ..compare.sides import Mismatch
 from ..notebook import HEADLINES
 from ..quoting import escaped, show
 from ..text.visible import as_text
-from .document import VERDICTS
 from .visible import shortened
 
 Kind: TypeAlias = Literal["failure", "error", "skipped", ""]
@@ -135,7 +134,7 @@ def _stage(stage: Stage, report: Report) -> JUnitCase:
     text = "" if stage.witness is None else f"; a text: {show(shortened(stage.witness)[0])}"
     sentence = f"{word(stage, report.scope)}: {stage.why}{text}"
     kind: Kind = "" if stage.outcome == "proved" else "skipped"
-    if stage.outcome == "refuted" and counts(stage.name, report.scope):
+    if stage.outcome == "different" and counts(stage.name, report.scope):
         kind = "failure"
     return JUnitCase(stage.name, kind, sentence)
 
@@ -167,7 +166,7 @@ def _suite(root: ElementTree.Element, name: str, cases: list[JUnitCase], report:
     _count(suite, cases)
     properties = ElementTree.SubElement(suite, "properties")
     for key, value in (
-        ("verdict", VERDICTS[report.verdict]),
+        ("verdict", report.verdict),
         ("scope", report.scope),
         ("a", f"{report.a} ({report.engine_a})"),
         ("b", f"{report.b} ({report.engine_b})"),

@@ -30,7 +30,7 @@ from .spines import Spines
 from .symbol_codes import SymbolCodes
 from .utf8 import UTF8_BYTES
 
-Verdict: TypeAlias = Literal["proved", "refuted", "undecided"]
+Verdict: TypeAlias = Literal["proved", "different", "undecided"]
 
 _ALIKE = 8
 """How many symbols of a role that never merge are put beside others."""
@@ -313,7 +313,7 @@ def conclude(
         possible, shortest, tried = search.possible, search.complete, search.tried
     if content is not None:
         ours, theirs = runs.ours(content), runs.theirs(content)
-        return Decision("refuted", "", content, ours, theirs, shortest and conflicts.complete)
+        return Decision("different", "", content, ours, theirs, shortest and conflicts.complete)
     if conflicts.complete and shortest and not possible:
         return Decision("proved", _NO_CONFLICT)
     seen = f"{conflicts.checked} pairs of tokens were looked at"

@@ -145,7 +145,7 @@ def random_pair(rng: Random, letters: str) -> tuple[list[bytes], list[tuple[str,
 
 def check(found: Decision, one: Run, other: Run, contents: list[bytes]) -> None:
     """No string of the list that shows a difference is shorter than the witness, or missed."""
-    assert found.verdict in ("proved", "refuted")
+    assert found.verdict in ("proved", "different")
     if found.content is None:
         assert first_difference(one, other, contents) is None
         return
@@ -162,7 +162,7 @@ def check(found: Decision, one: Run, other: Run, contents: list[bytes]) -> None:
 def test_every_verdict_about_merges_is_that_of_the_engines(seed: int) -> None:
     """Theorem 5 in ``docs/theory.md``."""
     rng = Random(seed)
-    verdicts: dict[str, int] = {"proved": 0, "refuted": 0}
+    verdicts: dict[str, int] = {"proved": 0, "different": 0}
     for _ in range(VOCABULARIES // SEEDS):
         letters = rng.choice(["ab", "abc"])
         tokens, sides = random_pair(rng, letters)
@@ -295,7 +295,7 @@ def test_every_verdict_about_files_is_that_of_the_engines(seed: int) -> None:
         outcomes = {stage.name: stage.outcome for stage in proof.stages}
         if proof.outcome == "proved":
             assert differing is None
-        elif proof.outcome == "refuted":
+        elif proof.outcome == "different":
             witness = proof.witness
             assert witness is not None
             assert a.ids(witness) != b.ids(witness)

@@ -60,7 +60,7 @@ def test_the_pattern_of_tiktoken_pasted_into_a_split(
     split |= {"pattern": {"Regex": pattern}, "behavior": behavior, "invert": invert}
     pasted = tokenizers.Tokenizer.from_str(json.dumps(document))
     proof = prove(own.model, Tokenizer.from_tokenizers(pasted).model, "ordinary")
-    assert (proof.outcome, proof.stage, proof.witness) == ("refuted", "pre-tokenizer", "0000")
+    assert (proof.outcome, proof.stage, proof.witness) == ("different", "pre-tokenizer", "0000")
     assert engine.encode("0000") == engine.encode("000") + engine.encode("0")
     assert pasted.encode("0000").ids != engine.encode("0000")
     for shorter in ("0", "00", "000"):
@@ -88,7 +88,7 @@ def swapped(model: BPEModel, one: bytes, other: bytes) -> tuple[Decision, Callab
 def test_adjacent_ranks_that_meet_in_a_letter_matter(cl100k: BPEModel) -> None:
     """``out`` ends in what ``turn`` begins with, so their order decides ``outurn``."""
     found, same = swapped(cl100k, b"out", b"turn")
-    assert (found.verdict, found.content, found.shortest) == ("refuted", b"outurn", True)
+    assert (found.verdict, found.content, found.shortest) == ("different", b"outurn", True)
     assert (found.ours, found.theirs) == ((b"out", b"urn"), (b"ou", b"turn"))
     assert not same("outurn")
     assert same("out turn ou urn")
@@ -176,7 +176,7 @@ def test_llama_3_without_the_merges_that_the_usual_recovery_misses(
     assert b".:.:" in lost
     pairs = [pair for token, pair in canonical(llama_3).splits.items() if token not in lost]
     proof = prove(llama_3, replace(llama_3, merges=PairList(tuple(pairs))), "ordinary")
-    assert (proof.outcome, proof.stage) == ("refuted", "core")
+    assert (proof.outcome, proof.stage) == ("different", "core")
     witness = proof.witness or ""
     assert ".:.:" in witness
     assert len(witness) == 5

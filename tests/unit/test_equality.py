@@ -41,7 +41,7 @@ LONGEST = {"ab": 8, "abc": 6}
 def check(found: Decision, one: Run, other: Run, contents: list[bytes]) -> None:
     """Holds a decision to every content of a list that begins with all the shortest."""
     expected = first_difference(one, other, contents)
-    assert found.verdict in ("proved", "refuted")
+    assert found.verdict in ("proved", "different")
     if found.content is None:
         assert expected is None, f"missed {expected!r}"
         return
@@ -111,7 +111,7 @@ def test_only_contents_that_count_are_given(seed: int) -> None:
         found = decide(*systems, ok=ok, never=lambda content: bool(content.strip(b"ab")))
         contents = [content for content in strings("ab", 9) if ok(content)]
         expected = first_difference(runner(a), runner(b), contents)
-        if found.verdict == "refuted":
+        if found.verdict == "different":
             assert found.content is not None
             assert ok(found.content)
             assert runner(a)(found.content) != runner(b)(found.content)
@@ -254,7 +254,7 @@ def test_an_unsaid_budget_is_an_undecided_verdict() -> None:
     tokens = [b"a", b"b", b"ab", b"ba", b"aba", b"bab"]
     one = System(RankTable(dict(zip(tokens, range(6), strict=True))), tokens)
     other = System(RankTable(dict(zip(tokens, [0, 1, 3, 2, 5, 4], strict=True))), tokens)
-    assert decide(one, other).verdict == "refuted"
+    assert decide(one, other).verdict == "different"
     found = decide(one, other, budget=-1)
     assert (found.verdict, found.content) == ("undecided", None)
 

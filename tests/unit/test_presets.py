@@ -36,6 +36,7 @@ from bpe_interop.presets import (
     telling_apart,
 )
 from bpe_interop.sources import load_source
+from bpe_interop.statement import Statement, with_gaps_filled
 from bpe_interop.steps import Pattern, Split, UnicodeForm
 from bpe_interop.tokenizer import Tokenizer
 
@@ -359,6 +360,17 @@ def test_a_pair_that_needs_a_normalizer_gets_the_published_one(data: Data) -> No
 def test_a_preset_never_overrules_a_rank_file(data: Data) -> None:
     model = load_source(data("qwen/qwen.tiktoken"), preset="qwen2").model
     assert model.normalizer == ()
+
+
+def test_that_nfc_is_left_out_is_noted_until_it_is_stated() -> None:
+    ranks = model(normalizer=())
+    notes = fill(ranks, by_name("qwen2")).origin.notes
+    assert sum("NFC" in note for note in notes) == 1
+    for name, left in (("none", 1), ("nfc", 0)):
+        stated = with_gaps_filled(fill(ranks, by_name("qwen2")), Statement(normalizer=name))
+        assert sum("NFC" in note for note in stated.origin.notes) == left
+    pair = replace(ranks, normalizer=None)
+    assert not any("NFC" in note for note in fill(pair, by_name("qwen2")).origin.notes)
 
 
 def test_a_preset_that_was_named_is_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:

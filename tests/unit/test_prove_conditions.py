@@ -129,7 +129,7 @@ def test_an_unknown_token_counts_where_a_byte_is_missing() -> None:
     )
     assert one.answer("az") != two.answer("az")
     said = found(one.model, two.model, "decoding")
-    assert said.outcome == "refuted"
+    assert said.outcome == "different"
     assert said.why == ('the id 5 decodes to "<unk>" in the first, to "[UNK]" in the second')
 
 
@@ -172,7 +172,7 @@ def test_an_unknown_token_that_bytes_leave_no_text_for_does_not_count() -> None:
 def test_what_is_placed_around_a_text_may_be_unsaid() -> None:
     one, two = (Side(document(VOCAB | {n: 5}, unk_token=n)).model for n in ("<unk>", "[U]"))
     left, right = (replace(model, sequence_template=None) for model in (one, two))
-    assert found(left, right, "decoding").outcome == "refuted"
+    assert found(left, right, "decoding").outcome == "different"
 
 
 def test_ids_that_only_one_side_gives_show_nothing_of_decoding() -> None:
@@ -264,7 +264,7 @@ def test_the_space_that_is_left_out_must_have_been_written() -> None:
 
 def test_patterns_in_a_chain_are_applied_as_patterns() -> None:
     pieces, other = both(pieces_of([*HEAD, *LETTERS], fallback=False))
-    for pattern, outcome in (("\u2581", "proved"), ("[\u2581a]", "refuted")):
+    for pattern, outcome in (("\u2581", "proved"), ("[\u2581a]", "different")):
         space = Replace(Pattern(pattern, "oniguruma"), " ")
         chain = replace(other, decoder=(space, SURFACE, Fuse(), SPACE))
         assert stage_of(pieces, chain) == outcome
@@ -328,9 +328,9 @@ def test_a_special_token_hides_another_only_where_it_is_to_be_text() -> None:
         for name in tokens[1]
     )
     assert one.ids("xyzw", "ordinary") != two.ids("xyzw", "ordinary")
-    assert found(one.model, two.model, "added tokens", "ordinary").outcome == "refuted"
+    assert found(one.model, two.model, "added tokens", "ordinary").outcome == "different"
     assert found(one.model, two.model, "added tokens", "all").outcome == "proved"
-    assert found(one.model, two.model, "special tokens", "all").outcome == "refuted"
+    assert found(one.model, two.model, "special tokens", "all").outcome == "different"
 
 
 def test_added_tokens_that_only_one_side_has_are_counted() -> None:
@@ -548,7 +548,7 @@ def test_parts_of_characters_stand_across_a_cut(token: bytes, text: str) -> None
         sides.append(Side(document(vocab, merges=merges, pre_tokenizer=cut)))
     one, two = sides
     assert one.ids(text) != two.ids(text)
-    assert found(one.model, two.model, "pre-tokenizer").outcome == "refuted"
+    assert found(one.model, two.model, "pre-tokenizer").outcome == "different"
 
 
 def test_a_lookup_of_what_ends_at_a_cut_is_asked_for() -> None:
@@ -602,7 +602,7 @@ def test_characters_are_not_bytes() -> None:
     two = Side(document(vocab, merges=merges, pre_tokenizer=BYTE_LEVEL))
     assert one.ids("\u00e9") == [5]
     assert two.ids("\u00e9") == [4]
-    assert found(one.model, two.model, "core").outcome == "refuted"
+    assert found(one.model, two.model, "core").outcome == "different"
     # The same ids, but for what is merged.
     plain = {char: n for n, char in enumerate("ab")}
     one = Side(document(plain | {"ab": 2}, merges=["ab"]))
@@ -631,7 +631,7 @@ def test_merges_by_their_places_are_compared(
     left, right = (Side(document(AFFIXED, merges=each, **usual)) for each in (one, two))
     assert left.ids(text) != right.ids(text)
     said = found(left.model, right.model, "core")
-    assert said.outcome == "refuted"
+    assert said.outcome == "different"
     assert said.witness is not None
     assert left.ids(said.witness) != right.ids(said.witness)
 

@@ -35,7 +35,7 @@ def refuted(one: Side, two: Side, name: str, text: str, scope: Scope = "all") ->
     assert one.answer(text, scope) != two.answer(text, scope)
     for left, right in ((one, two), (two, one)):
         proof = prove(left.model, right.model, scope)
-        assert stage(proof, name)[0] == "refuted"
+        assert stage(proof, name)[0] == "different"
         assert proof.witness is not None
         assert left.answer(proof.witness, scope) != right.answer(proof.witness, scope)
 
@@ -108,7 +108,7 @@ def test_where_any_text_will_do_no_search_is_made(monkeypatch: pytest.MonkeyPatc
     assert one.answer("bc") != two.answer("bc")
     monkeypatch.setattr(of_merging, "decide", lambda *_, **__: pytest.fail("searched"))
     found = of_merging.core_stage(TwoModels(one.model, two.model, most=10))
-    assert (found.outcome, found.witness) == ("refuted", "bc")
+    assert (found.outcome, found.witness) == ("different", "bc")
 
 
 def test_a_base_symbol_of_one_side_is_compared() -> None:
@@ -161,7 +161,7 @@ def test_names_of_special_tokens_count_where_they_are_parsed() -> None:
     two = Side(document(VOCAB | {"<t>": 9}, added_tokens=[added("<t>", "s")]))
     proof = prove(one.model, two.model, "all")
     assert one.answer("<s>") != two.answer("<s>")
-    assert proof.outcome == "refuted"
+    assert proof.outcome == "different"
     assert stage(prove(one.model, two.model, "text"), "decoding")[0] == "proved"
 
 

@@ -24,15 +24,15 @@ STAGES = (
     "sequence template",
     "decoding",
 )
-"""Every stage of a verdict: a long run refutes each at least once."""
+"""Every stage of a verdict: a long run finds pairs that differ at each."""
 
 ENOUGH = 20_000
 """From so many pairs on, every stage, feature and change must have been told apart once."""
 
-_OUTCOMES = ("proved", "refuted", "unknown")
+_OUTCOMES = ("proved", "different", "unknown")
 
 _NEVER = {
-    ("nothing", "refuted"),
+    ("nothing", "different"),
     ("ranks swapped", "proved"),
     ("ids of GGUF swapped", "proved"),
 }
@@ -85,13 +85,13 @@ class Tally:
         if self.compared < ENOUGH:
             return
         for name in STAGES:
-            if not self.stages[name, "refuted"]:
-                yield f"the stage {name} refuted nothing"
+            if not self.stages[name, "different"]:
+                yield f"no pair differed at the stage {name}"
             if not self.stages[name, "proved"]:
                 yield f"the stage {name} proved nothing"
         for kind, counts in (("feature", self.features), ("change", self.changes)):
             for name in sorted({name for name, _ in counts}):
-                for outcome in ("proved", "refuted"):
+                for outcome in ("proved", "different"):
                     if not counts[name, outcome] and (name, outcome) not in _NEVER:
                         yield f"no pair was {outcome} with the {kind} {name}"
         for name in (name for changes in CHANGES.values() for name in changes):
@@ -118,13 +118,12 @@ class Tally:
             ],
         )
         yield ""
-        head = ["proved", "refuted", "unknown"]
         yield from table(
-            ["stage", *head],
+            ["stage", *_OUTCOMES],
             [[name, *(self.stages[name, each] for each in _OUTCOMES)] for name in STAGES],
         )
         yield ""
-        yield from table(["argument of a stage", *head], self._reasons())
+        yield from table(["argument of a stage", *_OUTCOMES], self._reasons())
         yield ""
         for title, counts in (("feature", self.features), ("what was changed", self.changes)):
             names = sorted({name for name, _ in counts})
@@ -145,11 +144,8 @@ class Tally:
 
     def _outcomes(self, counts: Counter[Any], *key: str) -> list[int]:
         found = {k[-1]: n for k, n in counts.items() if k[:-1] == key}
-        proved, refuted = (
-            found.pop("proved", 0),
-            found.pop("refuted", 0) + found.pop("different", 0),
-        )
-        return [proved, refuted, sum(found.values())]
+        proved, different = found.pop("proved", 0), found.pop("different", 0)
+        return [proved, different, sum(found.values())]
 
     def _reasons(self) -> list[list[object]]:
         names: dict[tuple[str, str], None] = {}

@@ -290,7 +290,7 @@ def _held(proof: Proof, models: tuple[BPEModel, BPEModel], answers: Answers) -> 
     if proof.outcome == "proved":
         said = "; ".join(f"{s.name}: {s.why}" for s in proof.counted)
         yield from _apart(proof.scope, modes, said, answers)
-    elif proof.outcome == "refuted":
+    elif proof.outcome == "different":
         witness = proof.witness
         if proof.stage in OF_SPECIAL_TOKENS and _parsed_apart(models, answers, witness):
             return
