@@ -38,12 +38,13 @@ from bpe_interop.formats.gguf.splitters import (
     SPACES,
     OverCharacters,
 )
-from bpe_interop.formats.gguf.write import dump, kept_of, under_name
+from bpe_interop.formats.gguf.write import dump, kept_of
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.steps import ByteTokens, Fuse, Replace
 from fixtures import ROOT
 from fixtures.code_points import SCALARS
+from fixtures.gguf_models import under_name
 from fixtures.newer_code_points import has_newer
 
 _DOCS = ROOT / "docs"

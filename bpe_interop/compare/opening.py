@@ -194,8 +194,11 @@ def _run_in_transformers(
     built cannot be read as a model.
 
     Raises:
-        EngineMissingError, EngineError: as :func:`bpe_interop.engines.served_model`.
+        EngineMissingError: transformers is not installed.
+        EngineError: it fails on the directory.
     """
+    # transformers 5 rebuilds the tokenizers of known classes from vocabulary and merges, and
+    # discards the file's normalizer and pre-tokenizer.
     own, directory = source.model, source.directory
     if own is None or directory is None:
         return own

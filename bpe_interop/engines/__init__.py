@@ -31,7 +31,6 @@ __all__ = [
     "from_model",
     "reads",
     "registry",
-    "served_model",
     "versions",
 ]
 
@@ -189,22 +188,6 @@ def from_directory(name: str, path: str | Path) -> Engine:
     from .transformers import read_directory
 
     return read_directory(path)
-
-
-def served_model(path: str | Path) -> BPEModel | None:
-    """The model that ``AutoTokenizer`` really runs for a directory.
-
-    None where what it built has no ``tokenizers`` pipeline inside that can be read as a model.
-
-    Raises:
-        EngineMissingError: transformers is not installed.
-        EngineError: it fails on the directory.
-    """
-    # transformers 5 rebuilds the tokenizers of known classes from vocabulary and merges, and
-    # discards the file's normalizer and pre-tokenizer.
-    from .transformers import read_directory
-
-    return read_directory(path).model()
 
 
 def engine_format(name: str) -> Format:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,13 +12,16 @@ from ..steps import Pattern
 if TYPE_CHECKING:
     from .regex_syntax import Node
 
+# GPT-2's encoder.py and Hugging Face's ByteLevel.
 GPT2 = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 # tiktoken 0.14 (``tiktoken_ext/openai_public.py``) has R50K, CL100K_TRAILING and O200K.
 R50K = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
+# The first that was published; Llama 3 and dolma2 have it.
 CL100K = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+# tiktoken before 0.14.
 CL100K_POSSESSIVE = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
@@ -27,6 +30,7 @@ CL100K_TRAILING = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
     r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
+# Qwen to Qwen3.
 QWEN2 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -34,6 +38,7 @@ QWEN2 = (
 _UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 _LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _SUFFIX = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+# gpt-oss has it too.
 O200K = (
     rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_SUFFIX}"
     rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_SUFFIX}"
@@ -96,20 +101,6 @@ FAMILIES: tuple[PatternFamily, ...] = (
 
 PREFERRED = frozenset(family.preferred for family in FAMILIES)
 """The preferred spellings, which every dialect has."""
-
-SPELLINGS: Mapping[str, Pattern] = {
-    "gpt2": Pattern(GPT2, "fancy-regex"),
-    "r50k": Pattern(R50K, "fancy-regex"),
-    "cl100k": Pattern(CL100K, "fancy-regex"),
-    "cl100k-possessive": Pattern(CL100K_POSSESSIVE, "fancy-regex"),
-    "cl100k-trailing": Pattern(CL100K_TRAILING, "fancy-regex"),
-    "qwen2": Pattern(QWEN2, "fancy-regex"),
-    "o200k": Pattern(O200K, "fancy-regex"),
-}
-"""Published spellings. ``gpt2``: encoder.py and Hugging Face's ByteLevel; ``r50k`` and
-``cl100k-trailing``: tiktoken 0.14; ``cl100k``: the first published one, Llama-3's and dolma2's;
-``cl100k-possessive``: tiktoken before 0.14; ``qwen2``: Qwen to Qwen3; ``o200k``: tiktoken and
-gpt-oss."""
 
 _SPACE = (
     rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"

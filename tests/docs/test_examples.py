@@ -20,8 +20,8 @@ from command_line import Command, in_process
 from conftest import Data
 
 import bpe_interop
-from bpe_interop.formats.gguf.write import under_name
 from fixtures import FIXTURES, ROOT, TOKENIZERS
+from fixtures.gguf_models import under_name
 
 DOCS = ROOT / "docs"
 BLOCK = re.compile(

@@ -21,12 +21,12 @@ from bpe_interop.text.spellings import (
     O200K,
     QWEN2,
     R50K,
-    SPELLINGS,
     PatternFamily,
 )
 from bpe_interop.theory.automata import continuation, first_difference, uncovered
 from bpe_interop.theory.pretokens import can_occur, occurrence
 from bpe_interop.theory.splitters import compared_cuts
+from fixtures.spellings import SPELLINGS
 
 
 def tree(source: str, dialect: Dialect = "oniguruma") -> Node:

@@ -23,7 +23,6 @@ from transformers.models.auto import tokenization_auto as auto
 from bpe_interop.compare import verify
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
-from bpe_interop.engines import served_model
 from bpe_interop.engines.transformers import read_directory, serving
 from bpe_interop.errors import FormatError, LossyConversionError
 from bpe_interop.formats import Files, by_name, file_names
@@ -855,7 +854,7 @@ def test_all_of_them_are_read_from_a_directory(tmp_path: Path) -> None:
     loaded = load_source(tmp_path)
     assert dict(loaded.files) == files
     assert loaded.twins == ()
-    assert served_model(tmp_path) is not None
+    assert read_directory(tmp_path).model() is not None
     asked = [pattern for row in file_names() for pattern in row.hub]
     assert all(any(fnmatch(name, pattern) for pattern in asked) for name in files), (
         "the hub is asked for each of them"
@@ -892,7 +891,7 @@ def test_llama_served_by_its_class_is_found_out(data: Data, tmp_path: Path) -> N
     [note] = {each.removeprefix(f"{folder}: ") for each in named}  # on its files, and on what runs
     assert "discards tokenizer.json's normalizer and pre-tokenizer" in note
     assert "names PreTrainedTokenizerFast, it serves the file as it is" in note
-    built = served_model(folder)
+    built = read_directory(folder).model()
     assert built is not None
     assert Encoder(built).encode(" Hello") == hello
 

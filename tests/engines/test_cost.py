@@ -14,9 +14,9 @@ from tokenizers import Tokenizer
 from bpe_interop.cost import Cost, costs
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.formats import by_name
-from bpe_interop.formats.gguf.write import under_name
 from bpe_interop.sources import load_source
 from fixtures import TOKENIZERS
+from fixtures.gguf_models import under_name
 
 SOURCE = TOKENIZERS / "o200k-tiny/huggingface/tokenizer.json"
 LINES = [

@@ -28,7 +28,6 @@ from bpe_interop.engines import (
     from_files,
     from_model,
     registry,
-    served_model,
     versions,
 )
 from bpe_interop.engines.choice import exact_engine, fastest_engine
@@ -41,7 +40,7 @@ from bpe_interop.engines.live import (
 )
 from bpe_interop.engines.tiktoken import TiktokenEngine
 from bpe_interop.engines.tokenizers import TokenizersEngine
-from bpe_interop.engines.transformers import TransformersEngine
+from bpe_interop.engines.transformers import TransformersEngine, read_directory
 from bpe_interop.errors import (
     EngineError,
     EngineMissingError,
@@ -142,7 +141,7 @@ def test_transformers_serves_a_directory(
             texts, ids = texts_of(expected, mode)
             assert engine.encode_batch(texts, **asked) == ids, mode
         assert engine.decode(engine.encode("hello world")) == "hello world"
-    served = served_model(folder)
+    served = read_directory(folder).model()
     assert served is not None
     assert served.normalizer == by_name("hf").load(files).normalizer
 
@@ -154,7 +153,7 @@ def test_transformers_may_serve_another_model(tmp_path: Path) -> None:
     config = json.loads((tmp_path / "tokenizer_config.json").read_text())
     config["tokenizer_class"] = "GPT2Tokenizer"
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    served = served_model(tmp_path)
+    served = read_directory(tmp_path).model()
     assert served is not None
     assert served.normalizer == ()
     text = "e\u0301"

@@ -28,7 +28,7 @@ from bpe_interop.formats.gguf.pre_names import (
 )
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.splitters import NOT_HELD, OVER_CHARACTERS, SPLITTERS
-from bpe_interop.formats.gguf.write import dump, under_name
+from bpe_interop.formats.gguf.write import dump
 from bpe_interop.model import BPEModel, RankTable, Vocab
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Pattern, Split
@@ -37,6 +37,7 @@ from bpe_interop.text.split import split
 from bpe_interop.theory.splitters import first_cut_difference
 from fixtures import TOKENIZERS
 from fixtures import gguf_models as made
+from fixtures.gguf_models import under_name
 
 
 def test_every_name_is_in_one_group() -> None:

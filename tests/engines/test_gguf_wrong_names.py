@@ -11,10 +11,10 @@ from tokenizers import Tokenizer
 
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.formats.gguf.read import load
-from bpe_interop.formats.gguf.write import under_name
 from bpe_interop.proof.prove import prove
 from bpe_interop.sources import load_source
 from fixtures import TOKENIZERS
+from fixtures.gguf_models import under_name
 
 
 def test_a_wrong_name_is_shown_by_a_text_in_both_engines() -> None:

@@ -41,9 +41,9 @@ from bpe_interop.text.spellings import (
     PREFERRED,
     QWEN2,
     R50K,
-    SPELLINGS,
 )
 from fixtures.code_points import POINTS, SCALARS
+from fixtures.spellings import SPELLINGS
 from trust.patterns import SIGNS, Compared, compare
 
 FANCY: Dialect = "fancy-regex"

@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 
 from bpe_interop.errors import SourceError
 from bpe_interop.model import PairList
-from bpe_interop.text.spellings import R50K, SPELLINGS
+from bpe_interop.text.spellings import R50K
 from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.train import Request, Training, learn, train
 from bpe_interop.train import pretokens as counting
 from bpe_interop.train.learner import LearnedMerge, Learner
 from bpe_interop.train.training import steps
 from fixtures import FIXTURES
+from fixtures.spellings import SPELLINGS
 
 
 def naive(pretokens: list[bytes], limit: int) -> tuple[list[LearnedMerge], list[list[int]]]:

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 
 from bpe_interop.errors import BpeInteropError
 from bpe_interop.formats import by_name
-from bpe_interop.text.spellings import FAMILIES, SPELLINGS
+from bpe_interop.text.spellings import FAMILIES
 from fixtures.piece_model import CONTROL, NORMAL, UNUSED, USER_DEFINED
+from fixtures.spellings import SPELLINGS
 
 from . import documents
 from .beside import changed_beside, random_beside

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from bpe_interop.text.spellings import SPELLINGS
 from fixtures.piece_model import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+from fixtures.spellings import SPELLINGS
 
 from .documents import PATTERNS
 from .sources import ALL_BYTES, Json, Source, spelled

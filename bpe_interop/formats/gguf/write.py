@@ -82,13 +82,8 @@ def dump(model: BPEModel) -> Files:
     return {f"{name}.gguf": rendered(keys_of(model))}
 
 
-def under_name(model: BPEModel, name: str) -> bytes:
-    """A head under a name that need not split as the model does: to see what the name costs."""
-    return rendered(keys_of(model, name))
-
-
-def keys_of(model: BPEModel, pre: str | None = None) -> dict[str, Typed]:
-    """The keys that say what the model is; ``pre`` names the splitter, by default by proof."""
+def keys_of(model: BPEModel) -> dict[str, Typed]:
+    """The keys that say what the model is."""
     kept = kept_of(model)
     held: Mapping[str, Any] = kept.get("keys", {})
     over_characters = name_over_characters(model, kept)
@@ -112,7 +107,7 @@ def keys_of(model: BPEModel, pre: str | None = None) -> dict[str, Typed]:
     elif not llama and (kept.get("pre") or not kept):
         # A name whose splitter is proved to cut every text as the model's pre-tokenizer does, or to
         # give this vocabulary the same tokens; where there is none, the nearest.
-        keys[PRE] = ("string", pre or written_name(model))
+        keys[PRE] = ("string", written_name(model))
     keys[TOKENS] = ("array", ("string", [text.encode("utf-8") for text in listing.texts]))
     if llama:
         keys[SCORES] = ("array", ("float32", scores_of(model, listing)))
