@@ -261,6 +261,26 @@ def test_metaspace_asks_where_the_first_character_comes_from() -> None:
     assert prove(plain, single).outcome == "proved"
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((Replace("a", "xb"), Replace("x", "")), (Replace("x", ""), Replace("a", "b"))),
+        ((Prepend("a"), Replace("t", "t")), (Prepend("a"),)),
+    ],
+)
+def test_theorem_15_shows_no_places_of_other_steps_or_of_what_is_prepended(
+    one: tuple[NormalizerStep, ...], other: tuple[NormalizerStep, ...]
+) -> None:
+    """These write every text alike, which is all that a Metaspace that never asks needs."""
+    model = load_source(TOKENIZERS / "spm-tiny" / "huggingface").model
+    assert first_different_character(one, other) is None
+    for prepend, outcome in (("first", "unknown"), ("always", "proved")):
+        step = Metaspace("\u2581", prepend)  # type: ignore[arg-type]
+        plain = replace(model, pretokenizer=(step,), sequence_template=None)
+        pair = [replace(plain, normalizer=steps) for steps in (one, other)]
+        assert prove(*pair).outcome == outcome
+
+
 def test_metaspace_that_never_prepends_is_a_replacement() -> None:
     """Theorem 15 in ``docs/theory.md``."""
     model = load_source(TOKENIZERS / "spm-tiny" / "huggingface").model
