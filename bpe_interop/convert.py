@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +39,6 @@ from .text.patterns import parse
 from .text.visible import LabelledLine, as_text
 from .theory.automata import first_difference
 from .usage_notes import stale_template, usage_notes
-from .values import dataclass
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

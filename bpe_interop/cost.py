@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ from .errors import BpeInteropError
 from .formats import Format
 from .formats.round_trip import RoundTrip
 from .sources import load_source
-from .values import dataclass
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass
 from itertools import filterfalse
 
 from .kernel.tables import as_dict, differing, tokens_by_id, tokens_by_place, without_tokens
-from .values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

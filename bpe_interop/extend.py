@@ -9,7 +9,7 @@ id in its embedding matrix and, unless the two are tied, in its output layer. Wh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias, Union
 
 from .arguments import several
@@ -41,7 +41,6 @@ from .steps import SentencePieceText
 from .text.decoders import joins_pieces
 from .theory.pretokens import occurrence
 from .tokenizer_config import ROLES
-from .values import dataclass
 
 Wanted: TypeAlias = Union[Mapping[str, "int | None"], Iterable[str]]
 """Texts of tokens; with an id each where it matters, None for the next one."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
-
-from .values import dataclass
 
 Grade: TypeAlias = Literal["ids", "text", "metadata"]
 

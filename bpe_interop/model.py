@@ -12,7 +12,7 @@ it is cut into bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import chain, compress, count, islice
 from operator import not_
@@ -24,7 +24,6 @@ from .loss import Field
 from .memo import Memo
 from .quoting import escaped, show
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
-from .values import dataclass
 
 MAX_ID = 2**32 - 1
 """The largest id and rank: engines hold them in 32 unsigned bits."""

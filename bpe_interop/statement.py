@@ -8,7 +8,7 @@ tokenizer is meant to change (``extend``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from .errors import SourceError, UnstatedError
 from .formats.bos_eos import template_around
@@ -22,7 +22,6 @@ from .model import (
 from .presets import NFC_LEFT_OUT, NORMALIZERS, OwnPreset, Preset, ways_to_say
 from .quoting import show
 from .steps import NormalizerStep
-from .values import dataclass
 
 ENDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "none": ((), ()),

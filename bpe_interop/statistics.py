@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from .corpora import (
@@ -23,7 +23,6 @@ from .formats import Files
 from .ticks import begin
 from .token_counts import Statistics, special_ids
 from .tokenizer import Tokenizer
-from .values import dataclass
 from .workers import (
     LIMIT,
     Carried,

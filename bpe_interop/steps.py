@@ -6,9 +6,8 @@ a list of pretokens or the tokens being decoded; ``text/`` runs them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, Union
-
-from .values import dataclass
 
 Dialect: TypeAlias = Literal["fancy-regex", "oniguruma", "python"]
 Behavior: TypeAlias = Literal[

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from .model import BPEModel
 from .notebook import framed
-from .values import dataclass
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,12 @@ of this table keeps vocabulary and merges only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from .model import Json
 from .strict_json import Node
 from .text.spellings import QWEN2
-from .values import dataclass
 
 Steps: TypeAlias = Sequence[Mapping[str, Json]]
 Template: TypeAlias = Literal["kept", "none", "bos", "cls sep", "bos eos", "whisper", "own"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,6 @@ from ..io.target import Target
 from ..loss import Field
 from ..sources import SourceOptions
 from ..statement import Statement
-from ..values import dataclass
 from .manual import DECIDING, command
 from .options import (
     OneOf,

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, get_args
 
@@ -33,7 +34,6 @@ from ..token_files.job import NANOGPT, Special
 from ..token_files.layouts import Dtype, LayoutName
 from ..token_files.writer import UNFINISHED
 from ..tokenizer import Tokenizer
-from ..values import dataclass
 from .interrupts import INTERRUPTED
 from .manual import command
 from .options import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -22,7 +22,6 @@ from ..quoting import show
 from ..sources import SourceOptions, load_source, read_with
 from ..statement import Statement, as_stated
 from ..strict_json import parse
-from ..values import dataclass
 from .manual import DECIDING, command
 from .options import (
     WritingOptions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +21,6 @@ from ..quoting import show
 from ..sources import SourceOptions
 from ..statement import ENDS, Statement
 from ..ticks import PART_SECONDS
-from ..values import dataclass
 from .manual import nearest
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import TypedDict
@@ -22,7 +22,6 @@ from ..errors import TargetError
 from ..io.target import keep_apart
 from ..reports import SUFFIXES, Require, check_targets, to_json, write_reports
 from ..text.visible import as_text
-from ..values import dataclass
 from .interrupts import INTERRUPTED
 from .manual import command, nearest
 from .options import (

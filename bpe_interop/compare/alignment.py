@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import NamedTuple, TypeAlias
 
@@ -10,7 +11,6 @@ from ..diff.settings import changed_part
 from ..encode import Encoder
 from ..errors import BpeInteropError, DecodeError
 from ..quoting import show
-from ..values import dataclass
 from .sides import ORDINARY, Mode
 
 Spans: TypeAlias = list[tuple[int, int]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
@@ -18,7 +18,6 @@ from ..proof.prove import ALL_STAGES, SCOPES, Proof, narrower, prove
 from ..proof.stage import Scope, Stage, counts
 from ..quoting import show
 from ..ticks import begin, untold
-from ..values import dataclass
 from ..workers import LIMIT, Progress, Workers, pool_of
 from .corpus import Corpora, check_corpora, compare_corpora
 from .lock import Lock, locked

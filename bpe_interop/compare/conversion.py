@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -37,7 +37,6 @@ from ..proof.stage import Scope
 from ..quoting import show
 from ..ticks import begin
 from ..usage_notes import texts_of_ids
-from ..values import dataclass
 from .report import Check, Report
 from .run import Sides, Tally, ask_both
 from .sides import (

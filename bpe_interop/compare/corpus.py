@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -47,7 +47,6 @@ from ..formats import Files, by_name
 from ..io.reader import TokenizerSource, parted
 from ..model import BPEModel
 from ..proof.stage import Scope
-from ..values import dataclass
 from ..workers import (
     LIMIT,
     Carried,

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from operator import add, attrgetter
 from typing import Protocol, TypeVar
 
 from ..errors import SourceError
 from ..strict_json import Node, check_schema, parse, read_as
-from ..values import dataclass
 
 SCHEMA = 1
 """The version of the JSON that is written, and the only one that is read."""

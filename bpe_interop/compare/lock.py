@@ -18,7 +18,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -53,7 +53,6 @@ from ..model import (
 from ..proof.added_tokens import left_to_chance
 from ..strict_json import Node, parse
 from ..tokenizer_config import CONFIG
-from ..values import dataclass
 
 KEY = "bpe_interop_lock"
 VERSION = 5

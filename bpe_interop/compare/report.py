@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ..diff import Difference
 from ..notebook import verdict_block
 from ..proof.stage import Scope, Stage
 from ..text.visible import as_text
-from ..values import dataclass
 from .alignment import Span
 from .corpus_report import CorpusReport, Source
 from .sentences import report_lines, summary, texts_differ

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any, TypeAlias
@@ -14,7 +14,6 @@ from ..engines.child_process import ChildProcess, EndedError, Say
 from ..engines.library import OneByOne
 from ..errors import EngineError
 from ..ticks import PART_SECONDS
-from ..values import dataclass
 from .corpus_report import CorpusReport, Found, SideName, oddness_of
 from .shrink import first_difference, shrink
 from .sides import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
@@ -32,7 +32,6 @@ from ..presets import candidates
 from ..proof.stage import Scope
 from ..text.added_tokens import Allowed
 from ..text.decoders import joins_pieces
-from ..values import dataclass
 from .corpus_report import SideName
 
 How: TypeAlias = Literal["failed", "panicked", "killed"]

@@ -6,11 +6,11 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol, TypeAlias
 
 from ..errors import SourceError, not_utf8
-from ..values import dataclass
 from .remote import RemoteFile
 
 Kind: TypeAlias = Literal["text", "jsonl", "parquet"]

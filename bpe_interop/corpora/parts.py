@@ -7,10 +7,10 @@ A compressed file is one part: nothing in it can be found without what stands be
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from ..errors import SourceError
-from ..values import dataclass
 from .documents import BLOCK, CorpusFile, Document, Place, first_record, first_text, records, texts
 from .parquet import row_groups
 from .selection import EVERYTHING, Selection, draw, drawn_limit, identity, read_documents, stamp

@@ -7,13 +7,13 @@ import errno
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, Literal
 
 from ..errors import EngineMissingError, SourceError
 from ..io.reader import unreadable
 from ..optional import optional
-from ..values import dataclass
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::.*)?://")
 _ON_DISK = re.compile(r"(file|local)://", re.IGNORECASE)

@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..arguments import names
@@ -17,7 +18,6 @@ from ..errors import SourceError
 from ..io.names import spelled
 from ..io.reader import unreadable
 from ..optional import optional
-from ..values import dataclass
 from .documents import (
     PLAIN,
     START,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Literal
 
@@ -30,7 +30,6 @@ from ..theory.cuts import preferred_in
 from ..theory.normalizers import plain_normalizer
 from ..theory.pretokens import occurrence
 from ..theory.splitters import first_cut_difference
-from ..values import dataclass
 from .settings import SettingDifference, changed_part, quoted, setting_differences, step_form
 from .tokens import (
     builds_the_same,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Literal, TypeAlias, TypeVar, Union
@@ -45,7 +46,6 @@ from ..text.decoders import (
     verbatim_of,
 )
 from ..text.normalize import normalize
-from ..values import dataclass
 from .stream import AsItIs, Bytes, Chain, DecodeStream
 
 T = TypeVar("T")

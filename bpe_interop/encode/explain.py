@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
 
 from ..merging.merger import Priority
 from ..text.added_tokens import Allowed
-from ..values import dataclass
 from . import Encoder
 from .offsets import PlacedPretoken
 from .pretoken import PretokenEncoder, _Found

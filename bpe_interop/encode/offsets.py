@@ -6,10 +6,10 @@ The kernel has a twin of what is done within a segment, ``native/src/offsets.rs`
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import accumulate
 
 from ..text.normalize import Spans
-from ..values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

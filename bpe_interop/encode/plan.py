@@ -9,7 +9,7 @@ runs in Python, and the :class:`Plan` says why.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, cast
 
@@ -38,7 +38,6 @@ from ..steps import SPACE, Metaspace, Prepend, PreTokenizerStep, Replace, Unicod
 from ..text.added_tokens import SINGLE_WORD, AddedMatcher, Allowed
 from ..text.unicode import FormName, char_class, form_table, paged
 from ..theory.split_tables import split_tables
-from ..values import dataclass
 from .pretoken import byte_ids, refuse_merged_fallback
 
 _OTHER_KINDS = frozenset({"byte", "unknown", "user_defined", "unused"})

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-
-from ..values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Union
 
@@ -27,7 +28,6 @@ from ..io.reader import read as read_file
 from ..model import BPEModel
 from ..strict_json import parse
 from ..transformers_classes import DECODED_OTHERWISE, DEFAULT, TEKKEN_TYPES, TRANSFORMERS
-from ..values import dataclass
 from .library import LibraryEngine, Special, folder_of, guarded, installed, library
 from .live import model_from_transformers
 

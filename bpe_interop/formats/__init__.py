@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -12,7 +12,6 @@ from ..entry_points import entry_points
 from ..errors import ArgumentError, BpeInteropError, EngineError, SourceError, TargetError
 from ..loss import Field, Loss
 from ..model import BPEModel, Json
-from ..values import dataclass
 from .names import STEM, TABLE, FileNames
 from .round_trip import RoundTrip
 

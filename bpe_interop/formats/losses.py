@@ -8,7 +8,7 @@ at it are proved. A format brings sentences, and no decision.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, islice
 from typing import Any, TypeAlias, cast
@@ -42,7 +42,6 @@ from ..theory.added_tokens import normalized_matters
 from ..theory.byte_ranks import over_bytes
 from ..theory.pretokens import occurrence
 from ..theory.rewrite import Rewrite
-from ..values import dataclass
 from ..witnesses import decoded_otherwise, first_differing_text
 from .round_trip import RoundTrip
 

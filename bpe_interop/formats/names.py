@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ..tokenizer_config import CONFIG
-from ..values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

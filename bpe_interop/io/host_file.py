@@ -7,13 +7,13 @@ import hashlib
 import importlib
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import CheckFailedError, SourceError, TargetError
 from ..formats import Format
 from ..formats.names import KeptFile
-from ..values import dataclass
 from .reader import unreadable
 from .target import naming_target
 

@@ -8,7 +8,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import BinaryIO, Generic, NoReturn, TypeVar, cast
@@ -19,7 +19,6 @@ from ..formats.names import FileNames
 from ..limits import FILE_BYTES
 from ..model import BPEModel
 from ..openai_encodings import ENCODINGS, MODEL_TO_ENCODING
-from ..values import dataclass
 from .foreign import HEAD_BYTES, OWN_FILE, explain, recognised, refuse_lock
 from .names import (
     before,

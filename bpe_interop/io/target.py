@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ..errors import TargetError
 from ..formats import Files, Format, by_name, each_format
 from ..model import BPEModel
-from ..values import dataclass
 from .names import (
     beside,
     beside_one_file,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
 from typing import Literal
 from weakref import ref
 
-from ..values import dataclass
 from .library import KernelObject, Library, OwnedNumber, address, answer, library, made, numbers
 from .tables import MOST, LazyDict, Numbers, Pairs, Table, as_dict, packed
 

@@ -7,10 +7,10 @@ import sys
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal
 
-from ..values import dataclass
 from .canonical import found_form, merges_over
 from .library import KernelObject, Library, OwnedNumber, address, answer, library, made, numbers
 from .splitter import TableSplitter

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass
 from typing import Literal
 
-from ..values import dataclass
 from .library import KernelObject, NumberSlots, address, answer, library, made, numbers
 from .tables import LazyDict, Numbers, Pairs, Table
 

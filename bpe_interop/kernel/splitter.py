@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ..values import dataclass
 from .library import KernelObject, Library, OwnedNumber, address, answer, library, made, numbers
 
 BEHAVIORS = ("isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous")

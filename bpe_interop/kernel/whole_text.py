@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate, chain
 
-from ..values import dataclass
 from .encoder import TextEncoder
 from .library import KernelObject, address, answer, library, made
 

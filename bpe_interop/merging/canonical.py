@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 
 from ..gc_pause import paused
@@ -11,7 +11,6 @@ from ..kernel.canonical import form_of_list, form_of_ranks
 from ..kernel.tables import as_dict
 from ..memo import Memo
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, RankTable
-from ..values import dataclass
 from .merger import Merger, Priority
 from .symbols import (
     NO_AFFIXES,

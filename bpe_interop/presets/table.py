@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ from ..text.spellings import (
     QWEN2,
     TEKKEN,
 )
-from ..values import dataclass
 
 
 class ModelFamily(NamedTuple):

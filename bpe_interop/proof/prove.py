@@ -8,12 +8,11 @@ ids that decode to another text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ..gc_pause import paused
 from ..model import BPEModel
-from ..values import dataclass
 from .added_tokens import NO_TEMPLATE, added_stage, template_stage
 from .decoder import decoding_stage
 from .ids import ids_stage, lookup_stage

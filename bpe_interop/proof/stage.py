@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain, islice, product
 from typing import Literal, TypeAlias
 
@@ -15,7 +16,6 @@ from ..model import AddedToken, Affixes, BPEModel, text_of
 from ..steps import ByteChars, Metaspace, SentencePieceText
 from ..theory.pretokens import occurrence
 from ..theory.user_defined import found_as_added
-from ..values import dataclass
 
 Outcome: TypeAlias = Literal["proved", "different", "unknown"]
 Scope: TypeAlias = Literal["all", "ordinary", "text"]

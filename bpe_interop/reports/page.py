@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,6 @@ from ..compare.sentences import (
 from ..notebook import HEADLINES, SIGNS
 from ..quoting import escaped, show
 from ..text.visible import is_ambiguous
-from ..values import dataclass
 from .document import installed
 from .visible import Fragment, parts, right_to_left, shortened, token_parts
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..formats import Format, all_formats, by_name
 from ..formats.losses import EMPTY
 from ..model import Affixes, Fallback
-from ..values import dataclass
 from . import laws
 from .laws import BrokenError, LawCase, LawSource
 from .tiny import tiny_tokenizers

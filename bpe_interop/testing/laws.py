@@ -8,7 +8,7 @@ format from outside.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,6 @@ from ..gate import admit
 from ..loss import Loss
 from ..model import FIELDS, BPEModel
 from ..presets import fill
-from ..values import dataclass
 
 SAID_BY_USERS = ("normalizer", "pretokenizer", "added", "sequence_template")
 """What a format may leave to whoever reads it; a preset or the user says it then."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TypeAlias, Union
 
-from ..values import dataclass
 from . import unicode
 from .unicode import LAST, Ranges
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, Union
 
 from ..steps import Dialect
-from ..values import dataclass
 from .charsets import CharSet
 
 Mode: TypeAlias = Literal["greedy", "lazy", "possessive"]

@@ -12,6 +12,7 @@ PatternError. Answers are about engines with the tables of ``text.unicode``.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn, TypeAlias, TypeVar
 
@@ -28,7 +29,6 @@ from ..text.regex_syntax import (
     Sequence,
 )
 from ..text.unicode import LAST, SURROGATES
-from ..values import dataclass
 
 _MOST_STEPS = 20_000
 _MOST_STATES = 200_000

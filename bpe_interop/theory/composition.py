@@ -7,6 +7,7 @@ So what is here may give up, and cannot give a wrong pattern.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -38,7 +39,6 @@ from ..text.regex_syntax import (
     sequence,
 )
 from ..text.unicode import SURROGATES, merge
-from ..values import dataclass
 from .automata import END, Machine, Threads, machine_of, next_character, stretches
 from .splitters import first_cut_difference, meaning
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count, islice, product
 from math import inf
 from typing import TypeAlias
 
-from ..values import dataclass
 from .conflicts import Path
 from .spines import Spines
 from .utf8 import ends_inside, is_inside_utf8, starts_inside

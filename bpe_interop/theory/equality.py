@@ -6,7 +6,7 @@ Theorem 5 says where to look, Theorems 3, 4 and 13 save the search where they ho
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import Literal, TypeAlias
@@ -23,7 +23,6 @@ from ..merging.symbols import (
     textual,
 )
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
-from ..values import dataclass
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
 from .spines import Spines

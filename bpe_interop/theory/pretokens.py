@@ -7,6 +7,7 @@ Theorem 11. Theorem 5 gives a content on which two systems differ, and a text sh
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,6 @@ from ..steps import (
     SentencePieceText,
     Split,
 )
-from ..values import dataclass
 
 if TYPE_CHECKING:
     from ..text.regex_syntax import Node

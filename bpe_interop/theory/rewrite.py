@@ -8,6 +8,7 @@ tokenizer has no form for SentencePiece at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, chain, pairwise, product
@@ -20,7 +21,6 @@ from ..merging.symbols import symbols_of, textual, user_defined
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
 from ..quoting import show
 from ..steps import ByteChars
-from ..values import dataclass
 from .contexts import plain_contexts
 from .equality import Decision, System, decide, system_of
 from .pretokens import text_for

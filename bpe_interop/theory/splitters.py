@@ -9,6 +9,7 @@ begins here, none does. *Watched* threads are those by which a guess turns out w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from ..errors import PatternError
@@ -48,7 +49,6 @@ from ..text.regex_syntax import (
     sequence,
 )
 from ..text.unicode import NEW_IN_16, ClassName, char_class
-from ..values import dataclass
 from .automata import (
     END,
     Machine,

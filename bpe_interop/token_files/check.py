@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import cast
@@ -16,7 +16,6 @@ from ..errors import SourceError
 from ..fingerprint import fingerprint
 from ..io.reader import read
 from ..tokenizer import Tokenizer
-from ..values import dataclass
 from ..workers import Ticket, opened_from
 from .job import NANOGPT, encode_batch, eos_id, sha256_of_file, stem_of
 from .layouts import LAYOUTS, SIZES, document_id

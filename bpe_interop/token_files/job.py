@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias, TypedDict
@@ -24,7 +24,6 @@ from ..quoting import show
 from ..special import Allowed, Disallowed
 from ..strict_json import LATER
 from ..tokenizer import Tokenizer
-from ..values import dataclass
 from ..workers import Ticket, opened_from
 from ..workers.orders import Check
 from .layouts import INT64, LAYOUTS, SIGNED, Dtype, LayoutName, Rows, Writer, chunks

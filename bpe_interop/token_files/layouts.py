@@ -18,6 +18,7 @@ import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, TypeAlias
@@ -25,7 +26,6 @@ from typing import Any, BinaryIO, Literal, Protocol, TypeAlias
 from ..corpora import Document
 from ..errors import SourceError
 from ..optional import optional
-from ..values import dataclass
 
 LayoutName: TypeAlias = Literal["megatron", "npy", "parquet", "nanogpt"]
 Dtype: TypeAlias = Literal["uint16", "uint32", "int32"]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..errors import FormatError, SourceError
 from ..io.reader import unreadable
 from ..strict_json import check_schema, parse, read_as
-from ..values import dataclass
 from .job import COUNTED, TRAIN, Encoded, Settings
 from .layouts import Dtype
 

@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,6 @@ from ..model import BPEModel
 from ..quoting import show
 from ..text.visible import many
 from ..tokenizer import Tokenizer
-from ..values import dataclass
 from ..workers import (
     LIMIT,
     Carried,

@@ -7,7 +7,7 @@ import contextlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, Union
 
@@ -30,7 +30,6 @@ from ..text.patterns import parse
 from ..text.spellings import is_known
 from ..text.split import compiled
 from ..theory.split_tables import split_tables
-from ..values import dataclass
 from .training import Tick, empty
 
 Texts: TypeAlias = Union[str, Path, Iterable[Union[str, Path]]]

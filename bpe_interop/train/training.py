@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, Union
 
 from ..errors import SourceError
@@ -23,7 +23,6 @@ from ..quoting import show
 from ..steps import Dialect, JoinBytes, Pattern, PreTokenizerStep, Split
 from ..text.patterns import parse, translate
 from ..text.visible import many
-from ..values import dataclass
 from .learner import BYTES, LearnedMerge
 
 Algorithm: TypeAlias = Literal["tutorial", "huggingface", "sentencepiece"]

@@ -10,13 +10,13 @@ import re
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from ..errors import SourceError
 from ..limits import CHAT_SECONDS
 from ..model import BPEModel, Json
-from ..values import dataclass
 
 SPEAKERS = ("system", "developer", "user", "assistant", "tool")
 """The roles of a chat that is pasted as plain lines."""

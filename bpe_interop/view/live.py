@@ -15,6 +15,7 @@ import json
 import logging
 import socket
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -26,7 +27,6 @@ from ..limits import PAGE_CONNECTIONS, PAGE_SECONDS, PAGE_TOKENIZERS
 from ..optional import optional
 from ..presets import PRESETS
 from ..reports.page import digest, templates
-from ..values import dataclass
 from .chats import Chat, read_chat
 from .page import flows, sheet
 from .panels import Viewed, chat_panels, chat_text, check_size, panels

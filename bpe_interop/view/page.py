@@ -9,7 +9,7 @@ that is ``long``. Lines stand in parts that a browser lays out when they are see
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from itertools import groupby
@@ -19,7 +19,6 @@ from unicodedata import east_asian_width
 from ..engines import Special
 from ..reports.page import digest, templates
 from ..reports.visible import Fragment
-from ..values import dataclass
 from .panels import Line, Panel, Tile, Viewed, check_size, panels
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Literal, TypeAlias
 
@@ -16,7 +16,6 @@ from ..model import BPEModel
 from ..quoting import show
 from ..reports.visible import Fragment, token_parts
 from ..text.normalize import repair
-from ..values import dataclass
 from .chats import Chat, ChatText, apply_template
 
 Mark: TypeAlias = Literal["", "cut", "other"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from unicodedata import east_asian_width
 
 from ..quoting import escaped
 from ..reports.page import templates
 from ..token_counts import Statistics
-from ..values import dataclass
 
 LONGEST = 16
 """Bytes up to which each length has its own bar; longer tokens share one."""

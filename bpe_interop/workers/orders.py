@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Generic, NoReturn, Protocol, TypeAlias, TypeVar
 
@@ -17,7 +17,6 @@ from ..formats import Files, by_name
 from ..io.reader import parted
 from ..model import BPEModel
 from ..sources import carried_preset, completed
-from ..values import dataclass
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)

@@ -21,7 +21,7 @@ from concurrent.futures import (
     Future,
     wait,
 )
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -29,7 +29,6 @@ from ..corpora import CutCorpus, Part, no_documents
 from ..errors import BpeInteropError, EngineError, TargetError
 from ..formats import Files
 from ..ticks import PART_SECONDS
-from ..values import dataclass
 from . import worker
 from .orders import (
     Carried,
@@ -155,7 +154,7 @@ class Progress:
 Tick: TypeAlias = Callable[[Any, Any], None]
 
 
-@dataclass()
+@dataclass
 class Run(Generic[R]):
     """What became of the parts.
 
@@ -207,7 +206,7 @@ class _Attempt:
     contents: bool = False
 
 
-@dataclass()
+@dataclass
 class _Flight:
     """A part that was given out. Where it is ``late``, it was given out once more: the first
     answer counts, and until there is one the order keeps its slot.

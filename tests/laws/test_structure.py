@@ -29,7 +29,6 @@ KERNEL = sorted((PACKAGE / "kernel").glob("*.py"))
 When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("values",),
     ("loss",),
     (
         *("memo", "entry_points", "errors", "exports", "gc_pause"),
@@ -431,18 +430,6 @@ def test_slow_libraries_are_imported_when_used() -> None:
     assert offenders(lambda path: outside(path, at_import=True) & SLOW) == []
 
 
-def slow_dataclasses(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module == "dataclasses":
-            yield from (alias.name for alias in node.names if alias.name == "dataclass")
-
-
-def test_dataclasses_are_made_by_values() -> None:
-    others = [path for path in MODULES if name_of(path) != "values"]
-    assert offenders(slow_dataclasses, others) == []
-    assert [*slow_dataclasses(Path(__file__))] == ["dataclass"]
-
-
 def prints(path: Path) -> Iterator[str]:
     if room_of(name_of(path)) in ("cli", "__main__"):
         return
@@ -470,7 +457,6 @@ REMEMBERED: dict[str, str] = {
     "workers.dask": "the environment is another one while workers start",
     "engines.child_process": "what a child shows when it fails",
     "cli": "the command line puts its own in place of Python's",
-    "values": "the fields of a frozen object are set when pickle makes it",
     "cli.interrupts": "the command line puts its own in place of Python's",
 }
 """Modules in which a function changes what outlives its call, and why each must."""

@@ -16,13 +16,12 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, BinaryIO, Final, NoReturn, TypeAlias, Union
 
 from ...errors import FormatError, UnsupportedError
 from ...quoting import show
-from ...values import dataclass
 
 MAGIC: Final = b"GGUF"
 VERSIONS: Final = (1, 2, 3)

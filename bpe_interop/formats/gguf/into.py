@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import BinaryIO, Final, NoReturn
 
 from ...errors import FormatError, TargetError, UnsupportedError
 from ...model import BPEModel
 from ...quoting import show
-from ...values import dataclass
 from .. import Files
 from .head import Head, Key, Typed, head_of, key_bytes, parse_head, read_head, typed_of
 from .keys import ARCHITECTURE, CHAT, SCORES, TOKENS, TYPES, Keys

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from itertools import islice, product
 from typing import Any, AnyStr, Final, Literal, TypeAlias
@@ -30,7 +30,6 @@ from ...theory.splitters import (
     only_pattern,
     representatives,
 )
-from ...values import dataclass
 from ...witnesses import Probe
 from ..bos_eos import ends_of
 from .splitters import (

@@ -18,12 +18,12 @@ always what the publisher's own pattern does:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from ...steps import Pattern, PreTokenizerStep, Replace, Split
 from ...text.spellings import GPT2
-from ...values import dataclass
 
 SOURCE: Final = "src/llama-vocab.cpp and src/unicode.cpp of llama.cpp 00ad355e (October 2026)"
 """Where the names were read."""

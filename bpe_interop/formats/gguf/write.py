@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
@@ -13,7 +14,6 @@ from ...model import BPEModel, PairList
 from ...steps import Metaspace, Prepend, SentencePieceText
 from ...text.bytechars import to_chars
 from ...theory.rewrite import as_pairs, ranks_of
-from ...values import dataclass
 from .. import Files
 from ..bos_eos import ends_of
 from ..names import STEM

@@ -6,6 +6,7 @@ Source of the meanings: tokenizers' ``models/bpe/`` (Rust), version 0.23.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, ValuesView
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
@@ -30,7 +31,6 @@ from ...strict_json import Node, parse
 from ...text.bytechars import all_to_bytes, all_to_chars, is_mapped, to_bytes, to_chars
 from ...theory.pretokens import can_occur
 from ...theory.utf8 import UTF8_BYTES
-from ...values import dataclass
 
 BYTE_TOKENS: dict[int, str] = {byte: f"<0x{byte:02X}>" for byte in range(256)}
 """How byte fallback spells each byte."""

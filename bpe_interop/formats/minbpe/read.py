@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NoReturn
 
 from ...errors import FormatError, not_utf8
@@ -20,7 +21,6 @@ from ...model import (
 from ...quoting import show
 from ...steps import JoinBytes, Pattern, Split
 from ...text.patterns import has_other_tables
-from ...values import dataclass
 from .. import Files
 from ..names import STEM
 
@@ -36,7 +36,7 @@ _UNICODE = (
 )
 
 
-@dataclass()
+@dataclass
 class _LineReader:
     name: str
     lines: list[str]

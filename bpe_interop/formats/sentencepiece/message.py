@@ -11,12 +11,12 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, cast
 
 from ...errors import FormatError
 from ...model import AddedToken, BPEModel, Json
 from ...steps import SPACE, JoinPieces, NormalizerStep, Prepend, Replace, SentencePieceText
-from ...values import dataclass
 from ..bos_eos import ends_of
 from .schema import (
     BPE,

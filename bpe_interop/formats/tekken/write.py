@@ -10,13 +10,13 @@ from __future__ import annotations
 import binascii
 import json
 from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
 from ...errors import FormatError, UnsupportedError
 from ...model import BPEModel, Json, text_of
 from ...strict_json import Node
 from ...theory.byte_ranks import rank_table
-from ...values import dataclass
 from .. import Files
 from ..one_pattern import pat_str
 from .read import (

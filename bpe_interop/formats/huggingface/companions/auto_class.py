@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ....model import (
@@ -43,7 +43,6 @@ from ....transformers_classes import (
     WHISPER,
     BuiltClass,
 )
-from ....values import dataclass
 from ...names import ADDED, MODEL_CONFIG, SPECIAL_MAP
 from ..decoders import read_decoder
 from ..normalizers import read_normalizer

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import cast
 
 from ....errors import FormatError
@@ -15,7 +16,6 @@ from ....quoting import show
 from ....strict_json import Node, parse
 from ....tokenizer_config import CONFIG, DECODER, EXTRA, EXTRA_LIST, LOCKED, ROLES, travels
 from ....transformers_classes import PADS_LEFT, TRANSFORMERS
-from ....values import dataclass
 from ...names import (
     ADDED,
     BESIDE,

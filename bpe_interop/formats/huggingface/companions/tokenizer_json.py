@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from ....model import (
@@ -27,7 +27,6 @@ from ....quoting import show
 from ....strict_json import Node
 from ....tokenizer_config import CONFIG, DECODER, EXTRA_NAMES, KEYS, ROLES
 from ....transformers_classes import CLASSES, DEFAULT, LOADED_ALIKE, LOWEST, MEASURED, TRANSFORMERS
-from ....values import dataclass
 from ...names import ADDED, GENERATION, KEPT_BESIDE, MODEL_CONFIG, OTHERS, SPECIAL_MAP
 from .auto_class import (
     Serving,
