@@ -277,8 +277,8 @@ def test_theorem_15_shows_no_places_of_other_steps_or_of_what_is_prepended(
     for prepend, outcome in (("first", "unknown"), ("always", "proved")):
         step = Metaspace("\u2581", prepend)  # type: ignore[arg-type]
         plain = replace(model, pretokenizer=(step,), sequence_template=None)
-        pair = [replace(plain, normalizer=steps) for steps in (one, other)]
-        assert prove(*pair).outcome == outcome
+        a, b = replace(plain, normalizer=one), replace(plain, normalizer=other)
+        assert prove(a, b).outcome == outcome
 
 
 def test_metaspace_that_never_prepends_is_a_replacement() -> None:
