@@ -504,14 +504,14 @@ def _ranges(ids: list[int]) -> str:
 def _rewrote(model: BPEModel, again: BPEModel) -> list[str]:
     rewrote = []
     if isinstance(model.merges, RankTable) and isinstance(again.merges, PairList):
-        count, firing = len(again.merges.pairs), len(canonical(model).splits)
-        which = "each reachable token's one split" if count == firing else f"{firing:,} ever fire"
+        count, used = len(again.merges.pairs), len(canonical(model).splits)
+        # A token that merging builds is always built of the same two (Lemma 2).
+        which = "one for each token that merging builds"
+        which = which if count == used else f"{used:,} of them can be used"
         rewrote.append(f"ranks as {count:,} merges: {which}, in rank order")
     elif isinstance(model.merges, PairList) and isinstance(again.merges, RankTable):
-        firing = len(canonical(model).splits)
-        rewrote.append(
-            f"{len(model.merges.pairs):,} listed merges as ranks; {firing:,} of them ever fire"
-        )
+        count, used = len(model.merges.pairs), len(canonical(model).splits)
+        rewrote.append(f"{count:,} listed merges as ranks; {used:,} of them can be used")
     steps, written = model.pretokenizer or (), again.pretokenizer or ()
     names = [type(step).__name__ for step in steps]
     if len(written) == 1 and names not in ([], ["Split"]):

@@ -55,7 +55,7 @@ class Cost:
         return (
             f"{under}{self.file or 'all files'}: {self.other:,} of {self.lines:,} lines "
             f"({share:.1f} %) have other ids, {more:+.1f} % tokens, "
-            f"special strings as text{failed}"
+            f"special tokens as text{failed}"
         )
 
 
@@ -69,7 +69,7 @@ def costs(
     """What all that a format cannot hold of a tokenizer costs, by file.
 
     Where a format has names for what it cannot hold (GGUF's splitters), the nearest are compared.
-    Both sides run in our own encoder, line by line, with special strings as text.
+    Both sides run in our own encoder, line by line, with special tokens as text.
 
     Args:
         source: the tokenizer, as :func:`bpe_interop.load` takes it.

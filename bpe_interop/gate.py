@@ -139,8 +139,9 @@ def describe(loss: Loss, *, happened: bool = False) -> str:
         text += f"; such a text: {shown}"
         if not shown.isascii():
             text += f" = {loss.witness!a}"
-    if not loss.shown:
-        text += " (not shown to differ, and not shown to be equal)"
+    # What a source leaves unsaid is no question of texts.
+    if not loss.shown and loss.field != "sequence_template":
+        text += " (no text was found that shows it, and no proof that there is none)"
     return f"{text}; see {loss.code}"
 
 

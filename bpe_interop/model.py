@@ -67,6 +67,11 @@ class AddedToken:
 
 LOOKS_BESIDE = ("lstrip", "rstrip", "single_word")
 """The flags of an added token that depend on what is beside it."""
+FLAGS_IN_WORDS = {
+    "ascii_space": "ASCII white space only",
+    "longest_first": "found longest first",
+}
+"""The flags of an added token that no file spells, as messages name them."""
 FILE_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 """The flags of an added token in a ``tokenizer.json``, in its order."""
 

@@ -179,7 +179,7 @@ class _Required:
     type=OneOf(list(SCOPES)),
     default="all",
     show_default=True,
-    help="What counts: all; ordinary (special strings are text); text (no added token matches).",
+    help="What counts: all; ordinary (special tokens are text); text (texts without added tokens).",
 )
 @click.option(
     "--require",

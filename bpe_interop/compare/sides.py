@@ -127,9 +127,9 @@ class Mode:
     decodes: bool = True
 
 
-ORDINARY = Mode("special strings as text", "text")
+ORDINARY = Mode("special tokens as text", "text")
 PARSED = Mode("special tokens parsed", "parse")
-AROUND = Mode("special strings as text, template applied", "text", True, decodes=False)
+AROUND = Mode("special tokens as text, template applied", "text", True, decodes=False)
 TEMPLATED = Mode("special tokens parsed, template applied", "parse", True)
 
 

@@ -14,7 +14,7 @@ from ..memo import Memo
 from ..merging.canonical import Canonical, canonical
 from ..merging.scores import order_of
 from ..merging.symbols import UserDefined, user_defined
-from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, PairList
+from ..model import FLAGS_IN_WORDS, AddedToken, Affixes, BPEModel, Fallback, Kind, PairList
 from ..quoting import show
 from ..steps import ByteChars, Metaspace, PrefixSpace
 from ..text.normalize import normalize
@@ -125,8 +125,8 @@ def compare_merges(a: BPEModel, b: BPEModel) -> str:
             merges = " and ".join(
                 "nothing" if z is None else f"{show(z[1][0])} + {show(z[1][1])}" for z in (x, y)
             )
-            fire = f"{len(left):,} and {len(right):,} merges that fire"
-            return f"{fire}; first at place {place}: {merges}"
+            used = f"{len(left):,} and {len(right):,} merges that can be used"
+            return f"{used}; the first that differs, at place {place}: {merges}"
     if a.affixes != Affixes():
         return "a token that is spelled in two ways is merged otherwise in one of them"
     return "the order of merges of equal rank"
@@ -293,8 +293,9 @@ def added_difference(left: Sequence[AddedToken], right: Sequence[AddedToken]) ->
 
 def _flags(x: AddedToken, y: AddedToken) -> str:
     """The fields in which two added tokens of one text differ."""
+    words = {name: f"{said}:" for name, said in FLAGS_IN_WORDS.items()}
     return ", ".join(
-        f"{name} {_value(getattr(x, name))} and {_value(getattr(y, name))}"
+        f"{words.get(name, name)} {_value(getattr(x, name))} and {_value(getattr(y, name))}"
         for name in AddedToken.__slots__
         if getattr(x, name) != getattr(y, name)
     )

@@ -23,8 +23,8 @@ from .stage import Outcome, Scope, Stage, TwoModels, counts
 
 SCOPES: dict[Scope, str] = {
     "all": "every text, special tokens and the sequence template included",
-    "ordinary": "every text; special strings are text, other added tokens match",
-    "text": "every text; no added token matches",
+    "ordinary": "every text; special tokens are read as text, other added tokens as tokens",
+    "text": "every text without added tokens",
 }
 """What a verdict is about, by name."""
 

@@ -29,6 +29,7 @@ from .spines import Spines
 from .symbol_codes import SymbolCodes
 from .utf8 import UTF8_BYTES
 
+_SAME_MERGES = "the merges that can be used are the same, in one order (Theorem 3)"
 Verdict: TypeAlias = Literal["proved", "different", "undecided"]
 
 _ALIKE = 8
@@ -219,7 +220,7 @@ def _decide_with_affixes(
     if codes.ambiguous:
         return Decision("undecided", "a prefix that looks like the suffix")
     if forms[0].splits == forms[1].splits and _same_order(*forms):
-        return Decision("proved", "the merges that fire are the same, in one order (Theorem 3)")
+        return Decision("proved", _SAME_MERGES)
     if replaced and not missing:
         return Decision("undecided", "which symbols with affixes are missing")
     ours, theirs = (
@@ -342,7 +343,7 @@ def plainly_equal(a: System, b: System) -> str | None:
     if proof is not None:
         return proof
     if a.form.splits == b.form.splits and _same_order(a.form, b.form):
-        return "the merges that fire are the same, in one order (Theorem 3)"
+        return _SAME_MERGES
     return None
 
 

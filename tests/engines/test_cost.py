@@ -103,10 +103,10 @@ def test_the_sentence() -> None:
     cost = Cost("gpt-4o", "a.txt", 94, 94, 1000, 1895, 1)
     assert str(cost) == (
         "under gpt-4o, a.txt: 94 of 94 lines (100.0 %) have other ids, +89.5 % tokens, "
-        "special strings as text; 1 lines have no ids"
+        "special tokens as text; 1 lines have no ids"
     )
     assert str(Cost("", "")) == (
-        "all files: 0 of 0 lines (0.0 %) have other ids, +0.0 % tokens, special strings as text"
+        "all files: 0 of 0 lines (0.0 %) have other ids, +0.0 % tokens, special tokens as text"
     )
 
 

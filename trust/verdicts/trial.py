@@ -412,9 +412,9 @@ def _own(model: BPEModel, answers: Answers, side: int) -> Iterator[Wrong]:
 
 
 _MODE_NAMES = {
-    "special strings as text": "ordinary",
+    "special tokens as text": "ordinary",
     "special tokens parsed": "parsed",
-    "special strings as text, template applied": "templated",
+    "special tokens as text, template applied": "templated",
     "special tokens parsed, template applied": "templated",
 }
 

@@ -263,7 +263,8 @@ def _found_otherwise(
             holder = token if getattr(token, flag) else other
             witness = flag_witness(holder) if flag in LOOKS_BESIDE else None
             says = "no key says" if holder is token else "the source does not say"
-            yield flag, f"{show(text)} is {flag}, which {says}", witness
+            named = f"is {flag}" if flag != "ascii_space" else "takes ASCII white space only"
+            yield flag, f"{show(text)} {named}, which {says}", witness
     order = any(
         token.longest_first != theirs[text].longest_first
         for text, token in ours.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...loss import Loss
 from ...merging.canonical import canonical, whole_lookups
-from ...model import LOOKS_BESIDE, AddedToken, BPEModel
+from ...model import FLAGS_IN_WORDS, LOOKS_BESIDE, AddedToken, BPEModel
 from ...quoting import show
 from ..losses import Decided, Words, flag_witness, one_sentence
 from ..round_trip import RoundTrip
@@ -94,5 +94,6 @@ def _why_refused(token: AddedToken, model: BPEModel, size: int) -> str:
 
 
 def _flags(token: AddedToken) -> list[str]:
-    names = [*LOOKS_BESIDE, "normalized", "ascii_space", "longest_first"]
-    return [*([] if token.special else ["not special"]), *(n for n in names if getattr(token, n))]
+    names = [*LOOKS_BESIDE, "normalized", *FLAGS_IN_WORDS]
+    found = [FLAGS_IN_WORDS.get(name, name) for name in names if getattr(token, name)]
+    return [*([] if token.special else ["not special"]), *found]
