@@ -16,20 +16,18 @@ from typing import Any, cast
 from ..errors import InvalidModelError, PatternError
 from ..kernel import is_aside, running
 from ..kernel.encoder import (
+    KernelNormalizer,
+    NormalForm,
     PieceSettings,
     TextEncoder,
+    encoder_around,
     encoder_of_form,
     encoder_of_list,
     encoder_of_pieces,
+    normal_form_of,
     spaced,
 )
 from ..kernel.splitter import TableSplitter, splitter_of
-from ..kernel.whole_text import (
-    KernelNormalizer,
-    NormalForm,
-    encoder_around,
-    normal_form_of,
-)
 from ..memo import Memo
 from ..merging.canonical import canonical
 from ..merging.symbols import merges_missing, textual

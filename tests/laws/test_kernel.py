@@ -23,7 +23,7 @@ from conftest import Data
 from bpe_interop.errors import EngineError, FormatError
 from bpe_interop.formats import by_name
 from bpe_interop.formats.tiktoken.ranks import read_ranks
-from bpe_interop.kernel import library, readers, running, set_aside
+from bpe_interop.kernel import files, library, running, set_aside
 from bpe_interop.kernel.canonical import (
     Splits,
     form_of_list,
@@ -31,7 +31,7 @@ from bpe_interop.kernel.canonical import (
     listed_as_ranked,
     ranked_as_listed,
 )
-from bpe_interop.kernel.readers import take_pieces
+from bpe_interop.kernel.files import take_pieces
 from bpe_interop.kernel.tables import Numbers, Pairs
 from bpe_interop.merging.canonical import canonical, canonical_of
 from bpe_interop.model import PairList, RankTable
@@ -140,7 +140,7 @@ def test_rank_files_are_read_the_same() -> None:
     rng, seen = random.Random(14), {True: 0, False: 0}
     for _ in range(4000):
         data = rank_file(rng)
-        found = readers.read_ranks(data)
+        found = files.read_ranks(data)
         with set_aside():
             try:
                 expected = dict(read_ranks(data, "x"))
@@ -157,7 +157,7 @@ def test_rank_files_are_read_the_same() -> None:
 @needs_library
 def test_numbers_are_a_mapping_before_and_after_they_are_a_dictionary() -> None:
     def made() -> Numbers:
-        found = readers.read_ranks(b"YQ== 0\nYmM= 7\n")
+        found = files.read_ranks(b"YQ== 0\nYmM= 7\n")
         assert found is not None
         return found
 
@@ -242,8 +242,8 @@ def ranks_and_list(rng: random.Random) -> tuple[Numbers, Numbers, Pairs] | None:
     vocab = {to_chars(token): number for token, number in tokens.items()}
     merges = [[*map(to_chars, pair)] for pair in pairs]
     document = {"model": {"vocab": vocab, "merges": merges}}
-    ranks = readers.read_ranks(b"\n".join(ranked))
-    taken = readers.take_vocabulary(json.dumps(document).encode(), "byte")
+    ranks = files.read_ranks(b"\n".join(ranked))
+    taken = files.take_vocabulary(json.dumps(document).encode(), "byte")
     return None if ranks is None or taken is None else (ranks, *taken[:2])
 
 

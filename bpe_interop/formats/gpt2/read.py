@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from ...errors import FormatError, not_utf8
-from ...kernel.readers import read_pair
+from ...kernel.files import read_pair
 from ...model import BPEModel, Fallback, Kind, Origin, PairList, Vocab, digests
 from ...quoting import show
 from ...steps import JoinBytes

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from ...entries import numbered
+from ...kernel.files import pairs_text, vocabulary_text
 from ...kernel.tables import may_hold
-from ...kernel.writers import pairs_text, vocabulary_text
 from ...model import Affixes, BPEModel, PairList
 from ...text.bytechars import is_mapped, to_bytes, to_chars
 from ...theory.utf8 import missing_bytes

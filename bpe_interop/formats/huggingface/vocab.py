@@ -14,7 +14,7 @@ from typing import NoReturn, TypeAlias, cast
 
 from ...entries import numbered
 from ...errors import FormatError
-from ...kernel.readers import take_vocabulary
+from ...kernel.files import take_vocabulary
 from ...kernel.tables import table_without, used_among
 from ...model import (
     AddedToken,

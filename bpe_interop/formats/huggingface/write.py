@@ -8,8 +8,8 @@ from typing import TypeVar, cast
 
 from ...entries import numbered
 from ...errors import PatternError
+from ...kernel.files import pairs_text, vocabulary_text
 from ...kernel.tables import used_among
-from ...kernel.writers import pairs_text, vocabulary_text
 from ...merging.canonical import canonical
 from ...model import BATCHING, AddedToken, BPEModel, Json, PairList, SequenceTemplate, TemplateToken
 from ...steps import (

@@ -8,7 +8,7 @@ from math import copysign, isfinite
 from typing import NamedTuple, NoReturn
 
 from ...errors import ONLY_BPE, FormatError, InvalidModelError, UnsupportedError
-from ...kernel.readers import take_pieces
+from ...kernel.files import take_pieces
 from ...kernel.tables import is_checked
 from ...merging.scores import both_zeros, order_of
 from ...model import (

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from ...errors import FormatError
-from ...kernel.readers import read_ranks as read_in_kernel
+from ...kernel.files import ranks_text
+from ...kernel.files import read_ranks as read_in_kernel
 from ...kernel.tables import in_order
 from ...model import BPEModel
 from ...quoting import show
@@ -88,8 +89,6 @@ def written_tokens(model: BPEModel) -> Mapping[bytes, int]:
 
 
 def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
-    from ...kernel.writers import ranks_text
-
     native = ranks_text(ranks)
     if native is not None:
         return native
