@@ -11,7 +11,7 @@ import tokenizers
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel
 from bpe_interop.proof.stage import Scope
-from bpe_interop.testing.json_documents import document_of, model_of
+from bpe_interop.testing.tiny import document_of, model_of
 
 Json: TypeAlias = dict[str, Any]
 

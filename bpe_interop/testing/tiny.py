@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..formats import Files
 from ..text.bytechars import BYTE_TO_CHAR, to_chars
 from ..text.spellings import GPT2
-from .json_documents import Json, document_of, model_of
+
+Json: TypeAlias = dict[str, Any]
 
 _WORDS = ("th", "the", " t", " the", "in", "ing", "12", "\u00e9", "  ")
 _SPECIALS = ("<unk>", "<s>", "</s>", "<pad>")
@@ -20,6 +21,36 @@ _BYTES: Json = {
     "trim_offsets": True,
     "use_regex": False,
 }
+
+
+def model_of(**said: Any) -> Json:
+    """The ``model`` of a document: BPE over characters, and what is said of it."""
+    unsaid: Json = {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": None,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": False,
+        "byte_fallback": False,
+        "ignore_merges": False,
+    }
+    return unsaid | said
+
+
+def document_of(model: Mapping[str, Any], **said: Any) -> Json:
+    """A document around a model, and what is said of its other parts."""
+    unsaid: Json = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "decoder": None,
+    }
+    return unsaid | said | {"model": dict(model)}
 
 
 def _regex(pattern: str, behavior: str = "Isolated") -> Json:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from bpe_interop.diff import diff
-from bpe_interop.testing.json_documents import document_of, model_of
+from bpe_interop.testing.tiny import document_of, model_of
 from fixtures.piece_model import BYTE, NORMAL, UNKNOWN, UNUSED
 from trust.verdicts.sources import Source
 

@@ -24,7 +24,7 @@ from bpe_interop.errors import LossyConversionError, SpecialTokenError, Unstated
 from bpe_interop.extend import surgery, with_tokens
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken
-from bpe_interop.testing.json_documents import document_of, model_of
+from bpe_interop.testing.tiny import document_of, model_of
 from bpe_interop.tokenizer import Tokenizer
 from fixtures import FIXTURES, TOKENIZERS
 

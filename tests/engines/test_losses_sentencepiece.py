@@ -31,7 +31,7 @@ from bpe_interop.model import (
     Vocab,
 )
 from bpe_interop.steps import JoinPieces, SentencePieceText
-from bpe_interop.testing.json_documents import document_of, model_of
+from bpe_interop.testing.tiny import document_of, model_of
 from fixtures import TOKENIZERS
 from fixtures.piece_model import BYTE, CONTROL, UNKNOWN, UNUSED, USER_DEFINED, Piece, pieces_of
 

@@ -32,7 +32,7 @@ from bpe_interop.formats import Files, by_name
 from bpe_interop.merging.canonical import canonical_of
 from bpe_interop.model import BPEModel, MergeRule, PairList, RankTable
 from bpe_interop.proof.prove import prove
-from bpe_interop.testing.json_documents import document_of, model_of
+from bpe_interop.testing.tiny import document_of, model_of
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.theory.equality import Decision, System, decide, system_of
 from fixtures.piece_model import UNKNOWN, Piece, with_pieces, write

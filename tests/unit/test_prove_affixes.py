@@ -16,7 +16,7 @@ from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel
 from bpe_interop.proof.prove import Proof, prove
-from bpe_interop.testing.json_documents import document_of, model_of
+from bpe_interop.testing.tiny import document_of, model_of
 from trust.verdicts.changes import CHANGES
 from trust.verdicts.documents import of_affixes
 

@@ -16,7 +16,7 @@ from bpe_interop.model import BPEModel
 from bpe_interop.proof.pretokenizer import _strings_cut_differently
 from bpe_interop.proof.prove import prove
 from bpe_interop.steps import Behavior, Pattern, Split
-from bpe_interop.testing.json_documents import document_of, model_of
+from bpe_interop.testing.tiny import document_of, model_of
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.text.patterns import translate
 from bpe_interop.text.spellings import CL100K, CL100K_TRAILING

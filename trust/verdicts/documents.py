@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from bpe_interop.steps import Pattern
-from bpe_interop.testing.json_documents import document_of
+from bpe_interop.testing.tiny import document_of
 from bpe_interop.text.patterns import translate
 from bpe_interop.text.spellings import (
     CL100K,

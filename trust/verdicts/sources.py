@@ -17,7 +17,7 @@ from bpe_interop.formats import by_name
 from bpe_interop.formats.huggingface.companions import with_companions
 from bpe_interop.model import BPEModel, SequenceTemplate
 from bpe_interop.steps import Pattern, Split
-from bpe_interop.testing.json_documents import document_of, model_of
+from bpe_interop.testing.tiny import document_of, model_of
 from bpe_interop.text.bytechars import BYTE_TO_CHAR, to_chars
 from bpe_interop.text.spellings import GPT2
 from fixtures.piece_model import CONTROL, UNKNOWN, Piece, with_pieces, write
