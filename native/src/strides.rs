@@ -219,8 +219,8 @@ impl Strides {
         at.last == at.begin || self.certain[at.state as usize >> self.shift]
     }
 
-    /// Goes on as far as it can, up to a place at most, and writes the ends of matches behind the first `count`; how many
-    /// there are then.
+    /// Goes on up to the byte `most`, or up to one that is left to the table, and writes the ends
+    /// of matches into `out`, behind the first `count`. How many there are then.
     #[inline(always)]
     pub fn run(
         &self,
