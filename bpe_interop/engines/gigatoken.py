@@ -17,7 +17,7 @@ from ..steps import Pattern
 from ..text.patterns import preferred
 from ..text.spellings import FAMILIES
 from ..theory.utf8 import UTF8_BYTES
-from .library import LibraryEngine, Special, folder_of, guarded, installed, library
+from .library import LibraryEngine, Special, folder_of, installed, library, reading
 from .tiktoken import rank_file, ranks_of, stated_beside, unsaid
 
 _SCHEMES = {"gpt2": "gpt2", "cl100k": "cl100k", "qwen2": "qwen2", "o200k": "o200k"}
@@ -60,7 +60,7 @@ def read(files: Files, model: BPEModel | None) -> GigatokenEngine:
     scheme = _scheme(pattern, files[name])
     ranks = "ranks.tiktoken"
     with (
-        guarded("gigatoken", f"on the rank file {name}"),
+        reading("gigatoken", f"the rank file {name}"),
         folder_of({ranks: files[name]}) as folder,
     ):
         path = folder / ranks

@@ -76,13 +76,14 @@ def installed(name: str) -> str | None:
 class guarded:
     """A block in which whatever a library raises becomes an ``EngineError`` that names the text.
 
-    Interrupts, exhausted memory and our own errors pass.
+    Interrupts, exhausted memory and our own errors pass. ``fix``: what to do next.
     """
 
-    def __init__(self, engine: str, doing: str, text: str | None = None) -> None:
+    def __init__(self, engine: str, doing: str, text: str | None = None, fix: str = "") -> None:
         self._engine = engine
         self._doing = doing
         self._text = text
+        self._fix = fix
 
     def __enter__(self) -> None:
         return None
@@ -97,7 +98,18 @@ class guarded:
         how = "panicked" if panicked else "failed"
         message = str(error).strip().split("\n")[0][:200] or type(error).__name__
         on = "" if self._text is None else f" {shortened(self._text)}"
-        raise EngineError(f"{self._engine} {how} {self._doing}{on}: {message}") from error
+        raise EngineError(
+            f"{self._engine} {how} {self._doing}{on}: {message}", fix=self._fix
+        ) from error
+
+
+def reading(engine: str, what: str, fix: str = "") -> guarded:
+    """A block in which a library reads files; ``fix``: what to do before all else."""
+    other = (
+        f"another version of {engine} may read it; where no engine is named, our own encoder runs "
+        "what the files say"
+    )
+    return guarded(engine, f"on {what}", fix=f"{fix}; {other}" if fix else other)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import EngineMissingError
 from ..formats import Files
 from ..model import BPEModel
-from .library import LibraryEngine, Special, folder_of, guarded, installed, library
+from .library import LibraryEngine, Special, folder_of, installed, library, reading
 
 
 class MistralEngine(LibraryEngine):
@@ -41,6 +41,6 @@ def read(files: Files, model: BPEModel | None) -> MistralEngine:
             "not checked: mistral-common reads no bare list of tokens, which is Megatron's"
         )
     name = "tekken.json"  # it must have "tekken" in it
-    with folder_of({name: data}) as folder, guarded("mistral-common", f"on {name}"):
+    with folder_of({name: data}) as folder, reading("mistral-common", name):
         tokenizer = tekken.Tekkenizer.from_file(folder / name)
     return MistralEngine(tokenizer, tekken.SpecialTokenPolicy.KEEP)

@@ -9,7 +9,7 @@ from ..errors import EngineError
 from ..formats import Files
 from ..model import BPEModel
 from ..tokenizer_config import CONFIG
-from .library import LibraryEngine, Special, guarded, installed, library
+from .library import LibraryEngine, Special, installed, library, reading
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -63,7 +63,7 @@ def read(files: Files, model: BPEModel | None = None) -> SentencePieceEngine:
     if len(names) != 1:
         raise EngineError(f"expected one .model file, found {len(names)}")
     library("sentencepiece")
-    with guarded("sentencepiece", f"on {names[0]}"):
+    with reading("sentencepiece", names[0]):
         processor = processor_of(files[names[0]])
         if CONFIG in files or model is None or model.sequence_template is None:
             config = json.loads(files.get(CONFIG, b"{}"))
@@ -83,7 +83,7 @@ def processor_of(data: bytes) -> SentencePieceProcessor:
         EngineError: it refuses the model.
     """
     sentencepiece = library("sentencepiece")
-    with guarded("sentencepiece", "on the model"):
+    with reading("sentencepiece", "the model"):
         sentencepiece.set_min_log_level(_QUIET)
         processor: SentencePieceProcessor = sentencepiece.SentencePieceProcessor(model_proto=data)
         return processor

@@ -27,7 +27,7 @@ from ..errors import (
 from ..formats import Files
 from ..limits import FILE_BYTES
 from ..model import BPEModel
-from .library import LibraryEngine, Special, guarded, installed, library
+from .library import LibraryEngine, Special, guarded, installed, library, reading
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -98,7 +98,7 @@ def read(files: Files, model: BPEModel | None) -> TiktokenEngine:
     if isinstance(files, EncodingFiles):
         return TiktokenEngine(files.encoding)
     name = rank_file(files)
-    with guarded("tiktoken", f"on the rank file {name}"):
+    with reading("tiktoken", f"the rank file {name}"):
         ranks = ranks_of(files[name])
         stated = stated_beside(files, name)
         pattern, special, plain = unsaid(stated, model)

@@ -20,7 +20,7 @@ from ..quoting import show
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.bytechars import to_chars
 from ..text.patterns import as_run, asks_other_tables, emit, is_misread
-from .library import LibraryEngine, Special, folder_of, guarded, installed, library
+from .library import LibraryEngine, Special, folder_of, guarded, installed, library, reading
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -100,7 +100,7 @@ def read(files: Files, model: BPEModel | None = None) -> TokenizersEngine:
     from ..formats.huggingface import main_file
 
     name = main_file(files)
-    with guarded("tokenizers", f"on {name}"):
+    with reading("tokenizers", name):
         return TokenizersEngine(tokenizers.Tokenizer.from_buffer(files[name]))
 
 
@@ -122,7 +122,7 @@ def read_pair(files: Files, model: BPEModel | None) -> TokenizersEngine:
         )
     vocab, merges = _halves_of_pair(files)
     pair = {"vocab.json": vocab, "merges.txt": merges}
-    with guarded("tokenizers", "on the pair"), folder_of(pair) as folder:
+    with reading("tokenizers", "the pair"), folder_of(pair) as folder:
         bpe = tokenizers.models.BPE.from_file(*(str(folder / name) for name in pair))
         tokenizer = _pipeline(tokenizers.Tokenizer, model)
         tokenizer.model = bpe
@@ -208,7 +208,7 @@ def read_minbpe(files: Files, model: BPEModel | None = None) -> TokenizersEngine
     cuts = () if any(spelled) else own.pretokenizer
     shell = replace(own, merges=PairList(()), added=(), pretokenizer=cuts)
     shape = by_name("huggingface").dump(shell)["tokenizer.json"].decode("utf-8")
-    with guarded("tokenizers", "on the minbpe model"):
+    with reading("tokenizers", "the minbpe model"):
         tokenizer = tokenizers.Tokenizer.from_str(shape)
         if not cuts:
             parts = [

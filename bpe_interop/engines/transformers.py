@@ -28,8 +28,13 @@ from ..io.reader import read as read_file
 from ..model import BPEModel
 from ..strict_json import parse
 from ..transformers_classes import DECODED_OTHERWISE, DEFAULT, TEKKEN_TYPES, TRANSFORMERS
-from .library import LibraryEngine, Special, folder_of, guarded, installed, library
+from .library import LibraryEngine, Special, folder_of, installed, library, reading
 from .live import model_from_transformers
+
+_SEE = (
+    "AutoTokenizer.from_pretrained(DIR) fails alike, and shows where: often the class that "
+    "tokenizer_config.json names needs a file that is not there"
+)
 
 
 class TransformersEngine(LibraryEngine):
@@ -86,7 +91,7 @@ def read_directory(path: str | Path) -> TransformersEngine:
         raise EngineError("transformers reads a directory, and there is none", where=str(path))
     with (
         _named_in_ascii(Path(path)) as named,
-        guarded("transformers", f"on the directory {path}"),
+        reading("transformers", f"the directory {path}", _SEE),
     ):
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             str(named), local_files_only=True, trust_remote_code=False

@@ -189,8 +189,9 @@ def test_transformers_runs_no_code_and_reads_only_what_is_there(tmp_path: Path) 
         )
     )
     (tmp_path / "evil.py").write_text(f"open({str(marker)!r}, 'w').write('x')\nclass Evil: ...\n")
-    with pytest.raises(EngineError, match="transformers failed on the directory"):
+    with pytest.raises(EngineError, match="transformers failed on the directory") as failed:
         from_directory("transformers", tmp_path)
+    assert "AutoTokenizer.from_pretrained(DIR) fails alike" in failed.value.fix
     assert not marker.exists()
     with pytest.raises(EngineError, match="directory"):
         from_directory("transformers", tmp_path / "none")
