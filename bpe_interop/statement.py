@@ -75,9 +75,16 @@ class Statement:
                     where=preset.source,
                     fix="say it in one of them",
                 )
+        for role, text in preset.said_roles.items():
+            if self.roles.get(role, text) != text:
+                raise SourceError(
+                    f"--{role} says {show(self.roles[role])}, and the preset {show(text)}",
+                    where=preset.source,
+                    fix="say it in one of them",
+                )
         return Statement(
             self.template if self.template is not None else preset.said_template,
-            self.roles,
+            {**preset.said_roles, **self.roles},
             self.chat_template if self.chat_template is not None else preset.said_chat_template,
             self.normalizer if self.normalizer is not None else preset.said_normalizer,
         )

@@ -258,7 +258,7 @@ def verify_written(
     if source is not None:
         # Its engine gets its own files, without what stands beside them.
         alone = source.alone
-        if alone is None or alone.pretokenizer is None:
+        if alone is None or None in (alone.pretokenizer, alone.added):
             alone = source.model
         alone = as_run_by(source.format.engine, alone)
         checks += check_source(source, own if alone is model else OwnEngine(alone), tick)

@@ -218,7 +218,7 @@ def _supply(model: BPEModel, presets: list[Preset], because: str) -> BPEModel:
     if pretokenizer is None and all(p.pattern == first.pattern for p in presets):
         pretokenizer = first.pretokenizer
         supplied.append("the pre-tokenizer")
-    listed = [preset.added for preset in presets] if added is None else []
+    listed = [p.added for p in presets if p.says_added] if added is None else []
     if listed and listed.count(listed[0]) == len(listed):
         added, vocab = listed[0], without_numbering(model, listed[0])
         supplied.append("the added tokens")
@@ -308,7 +308,7 @@ def _split_alike(a: Pattern, b: Pattern, model: BPEModel) -> bool:
 
 
 def _added_clash(model: BPEModel, preset: Preset) -> str:
-    if model.added is None:
+    if model.added is None or not preset.says_added:
         return ""
     stated = {token.text: (token.id, token.special) for token in model.added}
     wanted = {token.text: (token.id, token.special) for token in preset.added}

@@ -14,7 +14,9 @@
 
 ``pat_str`` is in fancy-regex syntax, as tiktoken has it, or the name of a preset or an encoding
 whose pattern it is (``cl100k_base``, ``cl100k``). ``added_tokens`` are as in a ``tokenizer.json``;
-a flag that is left out is false, but ``special`` is true. What is left out is not said: without
+a flag that is left out is false, but ``special`` is true. Without both lists the files beside the
+source say which added tokens there are (``added_tokens_decoder``), and ``roles`` mean what
+``--bos`` and the like mean. What is left out is not said: without
 ``roles`` no token has one, and ``normalizer``, ``template`` and ``chat_template`` mean what
 ``--normalizer``, ``--template`` and ``--chat-template`` mean.
 """
@@ -49,10 +51,11 @@ def read_preset(data: bytes, file: str) -> OwnPreset:
         if key not in _KEYS:
             root[key].refuse("this key is not known", fix=f"a preset holds {', '.join(_KEYS)}")
     special, plain, flags = _tokens(root)
+    says_added = "special_tokens" in root or "added_tokens" in root
     roles = {}
     for role in root["roles"].be(dict) if "roles" in root else ():
         roles[role] = root["roles"][role].be(str)
-        if roles[role] not in special:
+        if says_added and roles[role] not in special:
             root["roles"][role].fail("this text is none of its special tokens")
     texts = [
         root[key].be(str) if key in root else None
@@ -69,11 +72,13 @@ def read_preset(data: bytes, file: str) -> OwnPreset:
         special,
         (),
         file,
-        roles,
+        roles if says_added else {},
         None,
         plain,
         NORMALIZERS[normalizer],
         flags,
+        says_added,
+        {} if says_added else roles,
         *texts,
     )
 
@@ -91,7 +96,7 @@ def _tokens(root: Node) -> tuple[dict[str, int], dict[str, int], dict[str, dict[
     special: dict[str, int] = {}
     plain: dict[str, int] = {}
     flags: dict[str, dict[str, bool]] = {}
-    if "special_tokens" in root or "added_tokens" not in root:
+    if "special_tokens" in root:
         tokens = root["special_tokens"]
         special = {text: tokens[text].id() for text in tokens.be(dict)}
         if "" in special:

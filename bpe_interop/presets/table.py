@@ -43,7 +43,8 @@ class Preset:
     ``files`` lists the sets of files (by sha256, hex) that are this tokenizer's vocabulary.
     ``roles`` maps ``bos`` and the like to a special token's text. ``template`` is None where
     the publisher leaves it to the caller. ``flags`` are those of an added token that has any, by
-    its text (``lstrip, rstrip, single_word, normalized``).
+    its text (``lstrip, rstrip, single_word, normalized``). ``says_added``: whether all added tokens
+    are known; if not, there are none here.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Preset:
     plain_tokens: Mapping[str, int] = field(default_factory=dict)
     normalizer: tuple[NormalizerStep, ...] = ()
     flags: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    says_added: bool = True
 
     @property
     def pretokenizer(self) -> tuple[PreTokenizerStep, ...]:
@@ -81,6 +83,7 @@ class Preset:
 class OwnPreset(Preset):
     """A preset from a user's file: what it says besides is said as the user's own statement."""
 
+    said_roles: Mapping[str, str] = field(default_factory=dict)
     said_normalizer: str | None = None
     said_template: str | None = None
     said_chat_template: str | None = None

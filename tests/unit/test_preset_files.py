@@ -191,7 +191,6 @@ def test_a_preset_that_is_read_is_not_replaced(
         ),
         ('{"special_tokens": {}}', "the key 'pat_str' is missing"),
         ('{"pat_str": 1, "special_tokens": {}}', "$.pat_str: expected a string"),
-        ('{"pat_str": "."}', "the key 'special_tokens' is missing"),
         ('{"pat_str": ".", "special_tokens": {"": 3}}', "a special token is empty"),
         ('{"pat_str": ".", "special_tokens": {"<s>": -1}}', "-1 is not an id"),
         ('{"pat_str": ".", "special_tokens": {"<s>": true}}', "expected an integer"),
@@ -253,3 +252,40 @@ def test_added_tokens_of_a_rank_file_are_found_as_tiktoken_is_asked_for_them(
     assert verified.code == 0, verified.out
     for told in ("allowed_special={...}", "flags of added tokens", "normalizes a text before"):
         assert told in verified.out
+
+
+def test_what_files_beside_state_of_added_tokens_need_not_be_repeated(
+    tmp_path: Path, command: Command
+) -> None:
+    """The same files with a preset that repeats it: the same tokenizer, which tiktoken gives."""
+    folder = tmp_path / "ranks"
+    folder.mkdir()
+    ranks = FIXTURES / "tokenizers/gpt2-tiny/tiktoken/gpt2-tiny.tiktoken"
+    (folder / "tokenizer.model").write_bytes(ranks.read_bytes())
+    stated = {
+        "700": {"content": "<|a|>", "special": True},
+        "701": {"content": "<w>", "special": False},
+    }
+    config = {"added_tokens_decoder": stated, "eos_token": "<|a|>"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    preset = tmp_path / "mine.json"
+    preset.write_text(
+        json.dumps({"pat_str": GPT2, "roles": {"bos": "<|a|>"}, "template": "bos"}), "utf-8"
+    )
+    short = load(folder, preset=str(preset))
+    engine = tiktoken.Encoding(
+        "x",
+        pat_str=GPT2,
+        mergeable_ranks=tiktoken.load.load_tiktoken_bpe(str(folder / "tokenizer.model")),
+        special_tokens={"<|a|>": 700, "<w>": 701},
+    )
+    text = "a<|a|>the<w> end"
+    assert short.encode(text, allowed_special="all") == engine.encode(text, allowed_special="all")
+    (first, second) = short.model.added or ()
+    assert (first.special, first.roles, second.special) == (True, ("bos", "eos"), False)
+    done = command("convert", folder, tmp_path / "hf", "--to", "hf", "--preset", preset)
+    assert done.code == 0, done.err
+    (folder / "tokenizer_config.json").unlink()
+    alone = command("convert", folder, tmp_path / "no", "--to", "hf", "--preset", preset)
+    assert alone.code == 2
+    assert "special tokens" in alone.err
