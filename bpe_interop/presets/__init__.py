@@ -189,12 +189,12 @@ def fill(model: BPEModel, preset: Preset | None = None, where: str = "") -> BPEM
 
 
 def fill_template(model: BPEModel) -> BPEModel:
-    """With what is known to stand around a text, where a ``.model`` is all that there is.
+    """With what is known to stand around a text, where neither a ``.model`` nor its folder says it.
 
     Nobody states it there, so what a user says comes before.
     """
     origin = model.origin
-    if model.sequence_template is not None or CONFIG in origin.files:
+    if model.sequence_template is not None:
         return model
     for family in FAMILIES:
         if family.file in origin.files.values():
@@ -203,6 +203,12 @@ def fill_template(model: BPEModel) -> BPEModel:
                 "the same sha256"
             )
             notes = (*origin.notes, note, *filter(None, [family.note]))
+            if CONFIG in origin.files:
+                notes += (
+                    f"{CONFIG} does not say add_bos_token: transformers 5.24 then places nothing "
+                    "around a text, and the LlamaTokenizer of 4.57 a BOS; where it says true, both "
+                    "place one",
+                )
             return replace(
                 model, sequence_template=family.template, origin=replace(origin, notes=notes)
             )

@@ -25,7 +25,7 @@ OPEN = {"StepFacts"}
 
 CASES = {
     "convert hub new --to tiktoken": "convert",
-    "convert pieces new --to gguf": "convert",
+    "convert pieces new --to gguf --template bos": "convert",
     "convert hub new --to hf --no-verify": "convert",
     "convert hub new --to gpt2 --drop added,pretokenizer --corpus text.txt": "convert",
     "convert hub new --to gpt2": "convert-refused",

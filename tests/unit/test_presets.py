@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import tiktoken
 import tokenizers
-from conftest import Data
+from command_line import Command
+from conftest import FIXTURES, Data
 
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import SourceError, UnstatedError
@@ -35,6 +37,7 @@ from bpe_interop.presets import (
     fill,
     telling_apart,
 )
+from bpe_interop.presets.table import FAMILIES
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement, with_gaps_filled
 from bpe_interop.steps import Pattern, Split, UnicodeForm
@@ -404,3 +407,29 @@ def test_a_preset_of_other_files_than_these_is_noted(
     told = f"by sha256 these files are of qwen, qwen2, qwen2.5, not of the preset {preset}"
     assert (told in notes) is not is_theirs
     assert any("by sha256" in note for note in notes) is not is_theirs
+
+
+@pytest.mark.usefixtures("few_texts")
+@pytest.mark.parametrize(
+    "config", [None, {"model_max_length": 9}, {"tokenizer_class": "LlamaTokenizer"}]
+)
+def test_a_config_that_does_not_say_it_hides_no_published_template(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: object
+) -> None:
+    source = FIXTURES / "tokenizers/spm-tiny/sentencepiece/tokenizer.model"
+    data = source.read_bytes()
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/tokenizer.model").write_bytes(data)
+    if config is not None:
+        (tmp_path / "in/tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    for to, target in (("hf", "out"), ("gguf", "out.gguf")):
+        refused = command("convert", tmp_path / "in", tmp_path / target, "--to", to)
+        assert (refused.code, "--template none, bos" in refused.err) == (1, True)
+    family = FAMILIES[0]._replace(file=hashlib.sha256(data).hexdigest(), note="")
+    monkeypatch.setattr("bpe_interop.presets.FAMILIES", (family,))
+    for to, target in (("hf", "out"), ("gguf", "out.gguf")):
+        done = command("convert", tmp_path / "in", tmp_path / target, "--to", to)
+        assert done.code == 0, done.err
+        assert "the sequence template is that of llama-2" in done.out
+        assert ("tokenizer_config.json does not say add_bos_token" in done.out) == bool(config)
+        assert load_source(tmp_path / target).model.sequence_template == family.template

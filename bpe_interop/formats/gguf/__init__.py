@@ -38,6 +38,7 @@ FORMAT = Format(
     spec="https://github.com/ggml-org/ggml/blob/master/docs/gguf.md",
     engines={"llama.cpp": "bpe_interop.engines.llamacpp:read"},
     holds=frozenset(FIELDS) - {"affixes"},
+    says=frozenset({"sequence_template"}),
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),

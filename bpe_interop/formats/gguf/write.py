@@ -248,11 +248,7 @@ def _roles(model: BPEModel, listing: TokenListing, kind: str) -> dict[str, Typed
         if by_role.get(role, size) < size
     }
     for at, role in enumerate(("bos", "eos")):
-        if ends is None and model.sequence_template is None:
-            asked = role == "bos" and role in by_role and kind == "llama"
-        else:
-            asked = ends is not None and ends[at] is not None
-        keys[ADD[role]] = ("bool", asked)
+        keys[ADD[role]] = ("bool", ends is not None and ends[at] is not None)
     return keys
 
 
