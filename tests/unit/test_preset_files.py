@@ -260,7 +260,7 @@ def test_what_files_beside_state_of_added_tokens_need_not_be_repeated(
     """The same files with a preset that repeats it: the same tokenizer, which tiktoken gives."""
     folder = tmp_path / "ranks"
     folder.mkdir()
-    ranks = FIXTURES / "tokenizers/gpt2-tiny/tiktoken/gpt2-tiny.tiktoken"
+    ranks = TOKENIZERS / "gpt2-tiny/tiktoken/gpt2-tiny.tiktoken"
     (folder / "tokenizer.model").write_bytes(ranks.read_bytes())
     stated = {
         "700": {"content": "<|a|>", "special": True},

@@ -12,7 +12,7 @@ import pytest
 import tiktoken
 import tokenizers
 from command_line import Command
-from conftest import FIXTURES, Data
+from conftest import Data
 
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import SourceError, UnstatedError
@@ -42,6 +42,7 @@ from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement, with_gaps_filled
 from bpe_interop.steps import Pattern, Split, UnicodeForm
 from bpe_interop.tokenizer import Tokenizer
+from fixtures import TOKENIZERS
 
 OPENAI = [name for name, preset in PRESETS.items() if "openai/tiktoken" in preset.source]
 BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -416,7 +417,7 @@ def test_a_preset_of_other_files_than_these_is_noted(
 def test_a_config_that_does_not_say_it_hides_no_published_template(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: object
 ) -> None:
-    source = FIXTURES / "tokenizers/spm-tiny/sentencepiece/tokenizer.model"
+    source = TOKENIZERS / "spm-tiny/sentencepiece/tokenizer.model"
     data = source.read_bytes()
     (tmp_path / "in").mkdir()
     (tmp_path / "in/tokenizer.model").write_bytes(data)
