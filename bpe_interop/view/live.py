@@ -15,7 +15,7 @@ import json
 import logging
 import socket
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -28,7 +28,7 @@ from ..optional import optional
 from ..presets import PRESETS
 from ..reports.page import digest, templates
 from .chats import Chat, read_chat
-from .page import flows, sheet
+from .page import flows, sheet, shortest
 from .panels import Viewed, chat_panels, chat_text, check_size, panels
 
 if TYPE_CHECKING:
@@ -128,14 +128,12 @@ class LivePage:
         return answer(request)
 
     def _page(self, request: Request) -> tuple[str, str]:
-        labels = [side.label for side in self._sides]
         page = templates().get_template("view.html")
-        given = labels[: self._given]
         adding = self._load is not None
         return page.render(
             live=True,
-            labels=given,
-            known=labels,
+            labels=[side.label for side in self._shown()[: self._given]],
+            known=[side.label for side in self._sides],  # as links name them
             adding=adding,
             presets=[*PRESETS],
             sheet=sheet(),
@@ -145,7 +143,8 @@ class LivePage:
     def _tokens(self, request: Request) -> tuple[str, str]:
         sent = _sent(request)
         asked, numbers = _asked(sent), self._numbers(sent)
-        sides = [self._sides[number] for number in numbers]
+        named = self._shown()
+        sides = [named[number] for number in numbers]
         if asked.chat is not None:
             columns = chat_panels(sides, asked.chat, LIVE_LIMIT)
         else:
@@ -202,7 +201,12 @@ class LivePage:
     def _side(self, number: object) -> Viewed:
         if type(number) is not int or not 0 <= number < len(self._sides):
             raise _Refused(400, "there is no such tokenizer")
-        return self._sides[number]
+        return self._shown()[number]
+
+    def _shown(self) -> list[Viewed]:
+        """The tokenizers under the shortest names that tell all of them apart."""
+        names = shortest([side.label for side in self._sides])
+        return [replace(side, label=name) for side, name in zip(self._sides, names, strict=True)]
 
 
 def _script(request: Request) -> tuple[str, str]:

@@ -65,6 +65,7 @@ def to_view(sides: Sequence[Viewed], text: str, special: Special = "text") -> st
             flows=flows(panels(sides, text, special)),
             numbers=range(len(sides)),
             chat=None,
+            special=special,
             size=size,
             sheet=sheet(),
             sheet_digest=digest(sheet()),

@@ -207,6 +207,14 @@ def test_a_text_without_encoding_says_so() -> None:
 # The page of one text.
 
 
+def test_a_page_says_how_special_tokens_were_read() -> None:
+    text, parsed = (
+        re.sub(r"<[^>]+>", "", to_view(SIDES[:1], TEXT, each)) for each in ("text", "parse")
+    )
+    assert "Special tokens in the text are read as ordinary text" in text
+    assert "Special tokens in the text are read as tokens" in parsed
+
+
 def test_a_page_is_well_formed_and_needs_nothing_else() -> None:
     page = to_view(SIDES, TEXT)
     ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>"))
@@ -451,6 +459,17 @@ def test_what_cannot_be_added_says_why(sent: dict[str, object], status: int, sai
     assert said in answer.text
     evil = ask(client, "/add", sent, headers={"Host": "evil.example"})
     assert evil.status_code == 421
+
+
+def test_live_panels_have_the_shortest_names_and_links_whole_ones() -> None:
+    paths = ["/a/b/one/tokenizer.json", "/a/b/two/tokenizer.json"]
+    sides = [replace(side, label=path) for side, path in zip(SIDES, paths, strict=False)]
+    client = Client(LivePage(sides, {HOST}))
+    for sent in (None, {"text": "a"}):
+        page = get(client, "/").text if sent is None else ask(client, "/tokens", sent).text
+        assert "one/" in page
+        assert "b/one/" not in re.sub(r'data-known="[^"]*"', "", page)
+    assert all(path in get(client, "/").text for path in paths)
 
 
 def test_no_more_are_added_than_a_page_shows() -> None:
