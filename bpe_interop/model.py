@@ -254,7 +254,7 @@ what ``tokenizer_config.json`` asks of every loader alike."""
 
 @dataclass(frozen=True, eq=False)
 class BPEModel:
-    """Facts about a tokenizer. Compare two with :func:`bpe_interop.diff`."""
+    """All facts of a tokenizer, whatever file they came from; see :func:`bpe_interop.diff`."""
 
     vocab: Vocab
     merges: MergeRule

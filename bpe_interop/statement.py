@@ -36,7 +36,7 @@ _TEXT = "$A"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a user says.
+    """What a user says of a tokenizer that its files leave unsaid.
 
     ``template`` is a name of :data:`ENDS`, or the texts of special tokens around ``$A``, with
     spaces between them (``"<s> $A"``); a second text of a pair gets its own, as Llama's do.

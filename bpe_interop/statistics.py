@@ -63,7 +63,7 @@ def measure(
     tick: Callable[[int], None] = lambda count: None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Measurement:
-    """What each tokenizer makes of each file, and of all where there are several.
+    """Tokens per word, bytes per token, unused tokens: of each file, and of all, in each tokenizer.
 
     Without an executor or a state, each file is read once, from its start: also a pipe. With one,
     parts of the files are worked on; the statistics are the same.

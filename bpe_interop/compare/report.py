@@ -52,7 +52,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is known of two tokenizers, and what it is about.
+    """What a comparison of two tokenizers found: the verdict, the text that shows it, the stages.
 
     ``verdict``: ``"proved"`` (every text of the scope has the same ids on both sides, under the
     ``assumptions``), ``"different"`` (``mismatch`` has a text that has not, ``stage`` is the first

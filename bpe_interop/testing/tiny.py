@@ -152,7 +152,7 @@ def _begins_with(text: str, number: int) -> Json:
 
 @cache
 def tiny_tokenizers() -> Mapping[str, Files]:
-    """Their files by name: each is a ``tokenizer.json``, which tokenizers loads."""
+    """A dozen tiny tokenizers by name: each is a ``tokenizer.json``, which tokenizers loads."""
     end = 256 + len(_WORDS)
     documents = {
         "bytes": _bytes(),

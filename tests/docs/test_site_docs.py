@@ -9,12 +9,15 @@ from pathlib import Path
 
 import click
 import pytest
+import reference
 from site_links import broken
 from test_examples import blocks
 
+import bpe_interop
 from bpe_interop.cli import cli
 from bpe_interop.cli.view import view_command
 from bpe_interop.formats import each_format
+from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.view.live import LIVE_LIMIT
 from bpe_interop.view.page import LIMIT
 from fixtures import ROOT
@@ -48,6 +51,23 @@ def test_every_name_of_the_reference_is_there() -> None:
     assert len(named) > 30
     for name in named:
         assert pkgutil.resolve_name(name) is not None
+
+
+def test_the_tables_of_the_reference_have_every_name_and_say_what_it_is() -> None:
+    page = PAGES["reference/api.md"]
+    assert page == reference.rewritten(page), "python tests/reference.py writes the sentences"
+    listed = reference.named(page)
+    assert len(listed) == len({*listed})
+    of_package = {f"bpe_interop.{name}" for name in bpe_interop.__all__}
+    of_tokenizer = {name for name in dir(Tokenizer) if not name.startswith("_")}
+    assert of_package <= {*listed}
+    assert of_tokenizer == {
+        name.rpartition(".")[2] for name in listed if not name.startswith("bpe_interop.")
+    }
+    described = re.findall(r"^\.\. auto\w+:: (\S+)$", page, re.M)
+    assert {pkgutil.resolve_name(name).__name__.rpartition(".")[2] for name in described} <= {
+        name.rpartition(".")[2] for name in listed
+    }
 
 
 def test_every_page_is_in_the_contents_of_the_site() -> None:
