@@ -85,13 +85,12 @@ class TextJoiner:
             start += 1
         while start < end and ids[end - 1] in self.silent:
             end -= 1
-        joined = self.bytes_of.join(ids[start:end])
-        if joined is None or start == end:
-            return None
         try:
-            text = str(joined, "utf-8")
+            text = self.bytes_of.text(ids[start:end], "strict")
         except UnicodeDecodeError:
             return None  # the steps say which bytes become U+FFFD
+        if text is None or start == end:
+            return None
         if ids[start] in self.stripped:
             text = text[1:]
         return decode_tokens(self.after, [text])
@@ -173,12 +172,12 @@ class Decoder:
         if skip_special:
             ids = [number for number in ids if number not in self._special]
         if self._joins_bytes:
-            if len(ids) < _MANY:
-                try:
-                    return b"".join(map(self._decoded.__getitem__, ids)).decode("utf-8", errors)
-                except KeyError:
-                    pass  # which id it is, is told below
-            return str(self._joined(ids, "text"), "utf-8", errors)
+            if len(ids) >= _MANY and not is_aside():
+                native = self._native_text
+                text = None if native is None else native.text(ids, errors)
+                if text is not None:
+                    return text
+            return b"".join(self._look_up(ids, self._decoded)).decode("utf-8", errors)
         verbatim, steps = self._steps
         if verbatim and not verbatim.keys().isdisjoint(ids):
             return self._with_verbatim(verbatim, steps, ids)
@@ -222,7 +221,7 @@ class Decoder:
 
         def joined(numbers: Sequence[int]) -> list[bytes]:
             kept = [number for number in numbers if number not in skipped]
-            return [bytes(self._joined(kept, "text"))]
+            return [self._joined(kept, "text")]
 
         verbatim, steps = verbatim_of(steps)
         only = steps[0] if len(steps) == 1 else None
@@ -245,7 +244,7 @@ class Decoder:
         Raises:
             DecodeError: an id is not in the model, or is that of several added tokens.
         """
-        return bytes(self._joined(ids, "bytes"))
+        return self._joined(ids, "bytes")
 
     def token_bytes(self, number: int) -> bytes:
         """One token's own bytes, to be shown. Of several texts with one id, the first listed.
@@ -371,7 +370,7 @@ class Decoder:
         }
         return {n: (text, kinds.get(n, "piece")) for n, text in self._spelled.items()}
 
-    def _joined(self, ids: Sequence[int], what: Literal["text", "bytes"]) -> bytes | memoryview:
+    def _joined(self, ids: Sequence[int], what: Literal["text", "bytes"]) -> bytes:
         """The bytes of ids, as decoded text has them or each token's own."""
         if len(ids) >= _MANY and not is_aside():
             native = self._native_text if what == "text" else self._native_bytes

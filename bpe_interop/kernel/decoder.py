@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from .library import KernelObject, Library, OwnedNumber, address, answer, library, made
 from .tables import MOST
+
+T = TypeVar("T")
 
 _AHEAD = 16
 """Bytes behind the last one that the kernel writes something into."""
@@ -18,17 +21,27 @@ Where a token is long, they do not fit."""
 
 
 class ByteDecoder(KernelObject):
-    """What each id stands for. Threads may share it."""
+    """What each id stands for. Threads may share it.
+
+    Of ids of which one has no token, the kernel cannot tell: that is None.
+    """
 
     __slots__ = ("_join", "_rooms")
 
     def __init__(self, library: Library, made: OwnedNumber) -> None:
         super().__init__(library, made)
         self._join = library.decoder_join
-        self._rooms: list[tuple[memoryview, int]] = []
+        self._rooms: list[_ByteRoom] = []
 
-    def join(self, ids: Sequence[int]) -> bytes | memoryview | None:
-        """The bytes of ids, joined; None where the kernel cannot tell: one of them has no token."""
+    def join(self, ids: Sequence[int]) -> bytes | None:
+        """The bytes of ids, joined."""
+        return self._joined(ids, bytes)
+
+    def text(self, ids: Sequence[int], errors: str) -> str | None:
+        """The same as text; ``errors`` as in ``bytes.decode``."""
+        return self._joined(ids, str, "utf-8", errors)
+
+    def _joined(self, ids: Sequence[int], make: Callable[..., T], *how: str) -> T | None:
         try:
             numbers = _own(ids)
         except (OverflowError, TypeError):
@@ -38,19 +51,38 @@ class ByteDecoder(KernelObject):
             try:
                 room = self._rooms.pop()  # no other thread has it now
             except IndexError:
-                held = bytearray(_ROOM)
-                room = memoryview(held), address(held)
-            done = self._join(self.number, start, count, room[1], _ROOM)
-            few = room[0][:done].tobytes() if done >= 0 else None
+                room = _ByteRoom(self.number, bytearray(_ROOM))
+            room.asked[1], room.asked[2] = start, count
+            done = self._join(room.start)
+            made = make(room.written[:done], *how) if done >= 0 else None
             self._rooms.append(room)
-            if few is not None:
-                return few
+            if made is not None:
+                return made
         size = answer(self.library.decoder_size(self.number, start, count))
         if size is None:
             return None
-        out = bytearray(size + _AHEAD)
-        done = self._join(self.number, start, count, address(out), len(out))
-        return None if answer(done) is None else memoryview(out)[:size]
+        room = _ByteRoom(self.number, bytearray(size + _AHEAD))
+        room.asked[1], room.asked[2] = start, count
+        done = self._join(room.start)
+        return None if answer(done) is None else make(room.written[:size], *how)
+
+
+class _ByteRoom:
+    """Where the kernel writes bytes.
+
+    Attributes:
+        written: the bytes.
+        asked: what the kernel reads: the decoder, where the ids are and how many, where the bytes
+            are and how many at most.
+        start: the address of ``asked``.
+    """
+
+    __slots__ = ("asked", "start", "written")
+
+    def __init__(self, decoder: int, held: bytearray) -> None:
+        self.written = memoryview(held)
+        self.asked = array("Q", (decoder, 0, 0, address(held), len(held)))
+        self.start = address(self.asked)
 
 
 def _own(ids: Sequence[int]) -> array[int]:

@@ -45,14 +45,19 @@ class _Room:
     """Where the kernel writes ids, and behind them the number of the object that holds more.
 
     It is there before the object, so that an interrupt leaves none behind.
+
+    Attributes:
+        asked: what the kernel reads: the encoder, the address of ``ids``, the size of the text.
+        start: the address of ``asked``.
     """
 
-    __slots__ = ("_library", "ids", "start")
+    __slots__ = ("_library", "asked", "ids", "start")
 
-    def __init__(self, loaded: Library) -> None:
+    def __init__(self, loaded: Library, encoder: int) -> None:
         self._library = loaded
         self.ids = numbers(_ROOM + 2)
-        self.start = address(self.ids)
+        self.asked = array("Q", (encoder, address(self.ids), 0))
+        self.start = address(self.asked)
 
     def _number(self) -> int:
         low, high = self.ids[-2:]  # when Python ends, a module's constants may be gone
@@ -100,8 +105,9 @@ class TextEncoder(KernelObject):
         try:
             room = self._rooms.pop()
         except IndexError:
-            room = _Room(self.library)
-        count: int = self._encode(self.number, data, len(data), room.start)
+            room = _Room(self.library, self.number)
+        room.asked[2] = len(data)
+        count: int = self._encode(room.start, data)
         if count >= 0:
             ids = room.ids[:count]
             self._rooms.append(room)

@@ -20,7 +20,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 20
+_INTERFACE = 21
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -167,6 +167,7 @@ class Library:
         self.merges_count = declared("merges_count", number)
         self.merges_copy = declared("merges_copy", number, pointer, pointer, size)
         self.table_without = declared("table_without", number, number, pointer, size, pointer)
+        self.table_numbered = declared("table_numbered", number, pointer, size, pointer)
         self.table_place = declared("table_place", number, ctypes.c_char_p, size)
         self.tables_apart = declared("tables_apart", number, number, pointer, pointer, size)
         self.merges_same = declared("merges_same", number, number, number, number)
@@ -258,7 +259,7 @@ class Library:
         self.around_new = declared.making(
             "around_new", pointer, text, size, flag, pointer, size, size
         )
-        self.encoder_encode = declared("encoder_encode", number, text, size, pointer)
+        self.encoder_encode = declared("encoder_encode", pointer, text)
         self.encoder_encode_each = declared.making(
             "encoder_encode_each", number, text, size, pointer, size, size
         )
@@ -269,7 +270,7 @@ class Library:
         self.ids_copy = declared("ids_copy", number, pointer, size, pointer, size)
         self.decoder_new = declared.making("decoder_new", text, size, pointer, pointer, size)
         self.decoder_size = declared("decoder_size", number, pointer, size)
-        self.decoder_join = declared("decoder_join", number, pointer, size, pointer, size)
+        self.decoder_join = declared("decoder_join", pointer)
 
 
 @cache

@@ -245,10 +245,15 @@ class Numbers(LazyDict[bytes, int]):
 
     def numbered(self, wanted: Set[int]) -> dict[int, bytes]:
         """The tokens that have some numbers, by number."""
-        if wanted.isdisjoint(self.table.numbers):  # in half the time
-            return {}
-        places = {n: at for at, n in enumerate(self.table.numbers) if n in wanted}
-        return dict(zip(places, self.table.some([*places.values()]), strict=True))
+        table, sought = self.table, array("I", sorted(n for n in wanted if 0 <= n < 2**32))
+        places = numbers(len(sought))
+        count = table.library.table_numbered(
+            table.number, address(sought), len(sought), address(places)
+        )
+        found = places[: answer(count)]
+        return {
+            table.numbers[at]: token for at, token in zip(found, table.some(found), strict=True)
+        }
 
     def _find(self, key: object) -> int | None:
         """Looks one token up in the table; who asks often is given the dictionary."""

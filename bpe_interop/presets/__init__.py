@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ..entries import numbered
 from ..errors import PatternError, SourceError
 from ..model import (
     BPEModel,
@@ -334,11 +335,8 @@ def _say(special: tuple[int, bool] | None) -> str:
 def _id_clash(model: BPEModel, preset: Preset) -> str:
     ids = model.vocab.ids
     wanted = {token.id: token.text for token in preset.added}
-    taken = () if wanted.keys().isdisjoint(ids.values()) else ids.items()
-    for content, number in taken:
-        if number in wanted and all(
-            content != t.text.encode() for t in preset.added if t.id == number
-        ):
+    for number, content in numbered(ids, wanted.keys()).items():
+        if all(content != t.text.encode() for t in preset.added if t.id == number):
             return (
                 f"the id {number} is the token {show(content)} in it and "
                 f"{show(wanted[number])} in the preset"

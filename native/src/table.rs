@@ -33,6 +33,20 @@ impl Table {
         Some(Table { tokens, numbers })
     }
 
+    /// The places of the tokens that have some of these numbers, which are in order.
+    pub fn numbered(&self, wanted: &[u32]) -> Vec<u32> {
+        let (Some(&first), Some(&last)) = (wanted.first(), wanted.last()) else {
+            return vec![];
+        };
+        let is_wanted =
+            |number: &u32| (first..=last).contains(number) && wanted.binary_search(number).is_ok();
+        (0..)
+            .zip(&self.numbers)
+            .filter(|(_, number)| is_wanted(number))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
     /// The same without the tokens at these places.
     pub fn without(&self, places: &[u32]) -> Option<Self> {
         let mut kept = vec![true; self.numbers.len()];
@@ -94,5 +108,17 @@ mod tests {
         assert_eq!(rest.tokens.find(b"bc"), None);
         assert_eq!(rest.tokens.find(b"d"), Some(1));
         assert!(table.without(&[3]).is_none());
+    }
+
+    #[test]
+    fn tokens_are_found_by_number() {
+        let mut tokens = Tokens::with_room(0, 0);
+        for content in [&b"a"[..], b"bc", b"d"] {
+            tokens.push(content).unwrap();
+        }
+        let table = Table::new(tokens, vec![7, 5, 9]).unwrap();
+        assert_eq!(table.numbered(&[]), []);
+        assert_eq!(table.numbered(&[6, 8]), []);
+        assert_eq!(table.numbered(&[0, 5, 8, 9]), [1, 2]);
     }
 }

@@ -108,7 +108,7 @@ def test_room_is_let_go_of_when_the_constants_of_its_module_are_gone() -> None:
     code = """
 from bpe_interop.kernel import encoder as encoders
 from bpe_interop.kernel.library import library
-room = encoders._Room(library())
+room = encoders._Room(library(), 0)
 failed = []
 sys.unraisablehook = failed.append
 encoders._ROOM = None

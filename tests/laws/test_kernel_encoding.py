@@ -664,7 +664,7 @@ def test_ids_that_another_thread_changes_are_those_that_were_given(
     change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder = Encoder(small(decoder=(JoinBytes(),)))
-    ids = array("I", [65] * 40)
+    ids = array("I", [65] * 1000)  # more than are answered in one call
     loaded = library.library()
     assert loaded is not None
     size = loaded.decoder_size
@@ -675,7 +675,9 @@ def test_ids_that_another_thread_changes_are_those_that_were_given(
         return found
 
     monkeypatch.setattr(loaded, "decoder_size", as_another_thread)
-    assert encoder.decode(ids) == "A" * 40
+    before = ids[:]
+    assert encoder.decode(ids) == "A" * 1000
+    assert ids != before
 
 
 class Shouting(str):
