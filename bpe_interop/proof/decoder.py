@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice, takewhile
@@ -24,15 +23,13 @@ from ..steps import (
     SentencePieceText,
     StripToken,
 )
-from ..text.decoders import apply_step, verbatim_of
+from ..text.decoders import BYTE_TOKEN, apply_step, verbatim_of
 from ..theory import normalizers
 from .ids import given_tokens, unknown_id
 from .stage import NO_DECODED, Scope, Stage, TwoModels, single_characters, unstated_side
 
 _NAME = "decoding"
 _SPACE = "\u2581"
-# decoders/byte_fallback.rs reads the digits with from_str_radix, which takes a sign, too.
-_LIKE_BYTE = re.compile(r"<0x(\+[0-9A-Fa-f]|[0-9A-Fa-f]{2})>")
 
 _TRIED = 50
 _CHARACTERS = 5_000
@@ -284,7 +281,7 @@ def _spelled_alike(
                 replaced = replaced.replace(each.pattern, each.content)
             else:
                 [replaced] = apply_step(each, [replaced])
-        read = reads and _LIKE_BYTE.fullmatch(replaced) is not None
+        read = reads and BYTE_TOKEN.fullmatch(replaced) is not None
         return replaced == expected and read is (kind == "byte")
 
     return alike

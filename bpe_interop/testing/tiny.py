@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from ..formats import Files
-from ..text.bytechars import BYTE_TO_CHAR, to_chars
+from ..text.bytechars import BYTE_TO_CHAR, BYTE_TOKENS, to_chars
 from ..text.spellings import GPT2
 
 Json: TypeAlias = dict[str, Any]
@@ -86,7 +86,7 @@ def _bytes(pattern: str = GPT2, first: int = 0, **parts: Any) -> Json:
 def _pieces(**parts: Any) -> Json:
     """Characters, bytes for the others, and a space that is spelled."""
     specials = ["<unk>", "<s>", "</s>"]
-    fallback = [f"<0x{byte:02X}>" for byte in range(256)]
+    fallback = [*BYTE_TOKENS.values()]
     letters = ["\u2581", *"abdeghintx12"]
     words = ["th", "the", "\u2581the", "in", "ing", "12"]
     vocab = {token: n for n, token in enumerate([*specials, *fallback, *letters, *words])}

@@ -1,4 +1,6 @@
-"""GPT-2's byte alphabet: one printable character for each byte (``encoder.py``, gpt-2).
+"""How bytes are spelled: GPT-2's byte alphabet, and SentencePiece's byte tokens.
+
+The alphabet has one printable character for each byte (``encoder.py``, gpt-2).
 
 Bytes that are printable in Latin-1 stand for themselves, the others, in order, are written
 U+0100, U+0101 and so on. Every byte-level vocabulary file is spelled in this alphabet.
@@ -20,6 +22,9 @@ BYTE_TO_CHAR: dict[int, str] = {
 
 CHAR_TO_BYTE: dict[str, int] = {char: byte for byte, char in BYTE_TO_CHAR.items()}
 """Character to byte."""
+
+BYTE_TOKENS: dict[int, str] = {byte: f"<0x{byte:02X}>" for byte in range(256)}
+"""The tokens that stand for one byte each (``ByteToPiece``, ``src/model_interface.cc``)."""
 
 _ALPHABET = frozenset(CHAR_TO_BYTE)
 _LETTERS = "".join(BYTE_TO_CHAR.values())

@@ -40,8 +40,9 @@ PieceKind: TypeAlias = Literal["piece", "control", "unknown", "byte"]
 Malformed: TypeAlias = Literal["replace", "strict"]
 """What becomes of bytes that are not UTF-8: U+FFFD, or an error."""
 
-_BYTE_TOKEN = re.compile(r"<0x(\+[0-9A-Fa-f]|[0-9A-Fa-f]{2})>")
-"""Rust's ``from_str_radix`` takes a sign, too."""
+BYTE_TOKEN = re.compile(r"<0x(\+[0-9A-Fa-f]|[0-9A-Fa-f]{2})>")
+"""What decodes to a byte: ``decoders/byte_fallback.rs`` reads the digits with ``from_str_radix``,
+which takes a sign, too."""
 
 _WINDOW = 256
 """How many bytes of a run are read at once."""
@@ -134,7 +135,7 @@ def _byte_tokens(tokens: Iterable[str]) -> list[str]:
 
 def byte_of(token: str) -> int | None:
     """The byte that a token stands for to ``ByteTokens``; None where it is text."""
-    match = _BYTE_TOKEN.fullmatch(token)
+    match = BYTE_TOKEN.fullmatch(token)
     return int(match[1], 16) if match else None
 
 

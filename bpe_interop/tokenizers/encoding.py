@@ -8,12 +8,11 @@ a source only where somebody reads them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from ..errors import ArgumentError
 from ..text.unicode import WHITE_SPACE
 
-T = TypeVar("T")
 Span = tuple[int, int]
 
 

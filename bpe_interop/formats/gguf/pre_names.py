@@ -25,6 +25,7 @@ from ...theory.acting_steps import acting_normalizer, acting_splits
 from ...theory.automata import first_difference
 from ...theory.cuts import DifferingCuts, only_merges_bytes
 from ...theory.splitters import (
+    Steps,
     first_cut_difference,
     newer_characters,
     only_pattern,
@@ -45,7 +46,6 @@ from .splitters import (
 )
 from .tokens import built, form_of_characters, lines_of
 
-Steps: TypeAlias = tuple[PreTokenizerStep, ...]
 By: TypeAlias = Literal["the same patterns", "Theorem 11", "Theorem 14", "Theorem 10"]
 
 _CLOSELY: Final = 4

@@ -19,17 +19,16 @@ from ...merging.canonical import Canonical, canonical
 from ...merging.symbols import characters
 from ...model import AddedToken, BPEModel, MergeRule, Vocab
 from ...quoting import show
+from ...text.bytechars import BYTE_TOKENS
 from .keys import ARCHITECTURE, NAME, PRE, ROLES, TOKENS, TYPES, Keys
 from .overlaps import equally_long, in_order_of_length
 
 UNDEFINED, NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(7)
 
-NAMES: Final = ("undefined", "normal", "unknown", "control", "user-defined", "unused", "byte")
-
 FOUND_FIRST: Final = (CONTROL, UNKNOWN, USER_DEFINED)
 """The types of the tokens that are found in a text before anything is merged."""
 
-BYTE_NAMES: Final = frozenset(f"<0x{byte:02X}>" for byte in range(256))
+BYTE_NAMES: Final = frozenset(BYTE_TOKENS.values())
 """How tokens that stand for one byte are spelled in SentencePiece's kind."""
 
 _ENDS_GENERATION: Final = frozenset(

@@ -22,6 +22,7 @@ from ...steps import (
     Words,
 )
 from ...strict_json import Node
+from ...text.spellings import GPT2
 from .component import (
     MetaspaceSettings,
     byte_level_json,
@@ -35,9 +36,7 @@ from .component import (
     read_pattern,
 )
 
-BYTE_LEVEL_PATTERN = Pattern(
-    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", "oniguruma"
-)
+BYTE_LEVEL_PATTERN = Pattern(GPT2, "oniguruma")
 """The regex that ``ByteLevel`` splits with (tokenizers, ``pre_tokenizers/byte_level.rs``)."""
 
 BYTE_LEVEL_SPLIT = Split(BYTE_LEVEL_PATTERN, "isolated")

@@ -28,12 +28,9 @@ from ...model import (
 from ...quoting import show
 from ...steps import PreTokenizerStep
 from ...strict_json import Node, parse
-from ...text.bytechars import all_to_bytes, all_to_chars, is_mapped, to_bytes, to_chars
+from ...text.bytechars import BYTE_TOKENS, all_to_bytes, all_to_chars, is_mapped, to_bytes, to_chars
 from ...theory.pretokens import can_occur
 from ...theory.utf8 import UTF8_BYTES
-
-BYTE_TOKENS: dict[int, str] = {byte: f"<0x{byte:02X}>" for byte in range(256)}
-"""How byte fallback spells each byte."""
 
 _COMMENT = "#version"
 _INSIDE = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))

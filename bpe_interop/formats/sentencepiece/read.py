@@ -23,6 +23,7 @@ from ...model import (
     digests,
 )
 from ...quoting import show
+from ...text.bytechars import BYTE_TOKENS
 from ...tokenizer_config import CONFIG
 from .message import (
     DEFAULT_PIECES,
@@ -55,7 +56,7 @@ from .schema import (
 MAIN = "tokenizer.model"
 SUFFIX = ".model"
 
-_BYTE_PIECES = frozenset(f"<0x{byte:02X}>".encode() for byte in range(256))
+BYTE_PIECES = frozenset(map(str.encode, BYTE_TOKENS.values()))
 
 
 def load(files: Mapping[str, bytes]) -> BPEModel:
@@ -227,10 +228,10 @@ def _check_bytes(outline: Outline, byte_fallback: bool, file: str) -> None:
             continue
         if not byte_fallback:
             _fail(file, index, f"a byte piece, {show(piece.surface)}, and byte_fallback is false")
-        if piece.surface not in _BYTE_PIECES:
+        if piece.surface not in BYTE_PIECES:
             _fail(file, index, f"the byte piece {show(piece.surface)} is not <0x00> to <0xFF>")
         contents.add(piece.surface)
-    missing = sorted(_BYTE_PIECES - contents)
+    missing = sorted(BYTE_PIECES - contents)
     if byte_fallback and missing:
         raise FormatError(
             f"byte_fallback is true, and {len(missing)} of the 256 byte pieces are missing, "

@@ -18,7 +18,7 @@ from .. import Files
 from .config_file import write_beside
 from .message import PRETOKEN_LEVEL, Piece, message_of, written_pieces
 from .normalizer import nearest
-from .read import MAIN
+from .read import BYTE_PIECES, MAIN
 from .schema import BYTE, CONTROL, MAX_PIECES, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 
 LISTING = "tokenizer.vocab"
@@ -83,7 +83,6 @@ def _spelled_out(model: BPEModel) -> BPEModel:
 
 
 _KINDS = {"user_defined": USER_DEFINED, "unused": UNUSED, "byte": BYTE, "control": CONTROL}
-_BYTES = frozenset(f"<0x{byte:02X}>".encode() for byte in range(256))
 
 
 @Memo
@@ -147,7 +146,7 @@ class _Listing:
     def _put_vocabulary(self) -> None:
         ids, kinds, ranks = self._model.vocab.ids, self._model.vocab.kinds, self._ranks
         unknown = self._model.fallback.unknown
-        whole = self._model.fallback.byte_fallback and ids.keys() >= _BYTES
+        whole = self._model.fallback.byte_fallback and ids.keys() >= BYTE_PIECES
         for content, number in ids.items():
             kind = _KINDS.get(kinds[number], NORMAL) if number in kinds else NORMAL
             if number == unknown:

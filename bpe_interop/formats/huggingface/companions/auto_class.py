@@ -22,7 +22,7 @@ from ....model import (
 from ....quoting import show
 from ....steps import NormalizerStep, PreTokenizerStep
 from ....strict_json import Node
-from ....text.bytechars import CHAR_TO_BYTE
+from ....text.bytechars import BYTE_TOKENS, CHAR_TO_BYTE
 from ....theory.added_tokens import normalized_matters
 from ....tokenizer_config import CONFIG, DECODER, ROLES, WHISPER_SETTINGS
 from ....transformers_classes import (
@@ -48,7 +48,6 @@ from ..decoders import read_decoder
 from ..normalizers import read_normalizer
 from ..post_processors import read_post_processor
 from ..pretokenizers import read_pretokenizer
-from ..vocab import BYTE_TOKENS
 from .files import Companions, StatedRole, extra_tokens, padding_role, read_roles, with_assumed
 
 
