@@ -1,8 +1,8 @@
 //! The vocabulary and the merges of a `tokenizer.json` (twins: `formats/huggingface/vocab.py` and
 //! `strict_json.py`), and those of GPT-2's pair of files (twin: `formats/gpt2/read.py`).
 //!
-//! Of the rest of a document only the shape is followed, to find the two: Python reads the document without
-//! them, strictly. If that is JSON, the shape was followed rightly.
+//! Of the rest of a document only the shape is followed, to find the two: Python reads the
+//! document without them, strictly. If that is JSON, the shape was followed rightly.
 #![forbid(unsafe_code)]
 
 use crate::canonical::Alphabet;
