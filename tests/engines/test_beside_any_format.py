@@ -19,6 +19,7 @@ from bpe_interop.errors import (
     UnstatedError,
     UnsupportedError,
 )
+from bpe_interop.model import all_ids
 from fixtures import TOKENIZERS
 from trust.verdicts.beside import Finder
 
@@ -250,6 +251,44 @@ def test_a_space_that_is_said_otherwise_is_told_without_added_tokens_too(tmp_pat
     assert transformers.AutoTokenizer.from_pretrained(tmp_path / "A")("hi")["input_ids"] != ids
     notes = bpe_interop.load(tmp_path / "A").model.origin.notes
     assert any("add_prefix_space in tokenizer_config.json is false" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "fixture", "said"),
+    [
+        ("GemmaTokenizer", "spm-tiny", "then put no space before a text"),
+        ("LlamaTokenizer", "spm-user-tiny", "does not say add_prefix_space, which is true then"),
+        ("T5Tokenizer", "spm-tiny", "what that makes of tokenizer.model is not known here"),
+        ("LlamaTokenizer", "spm-tiny", ""),
+        ("GemmaTokenizer", "spm-user-tiny", ""),
+    ],
+)
+def test_a_class_that_reads_a_model_otherwise_is_told(
+    tmp_path: Path, name: str, fixture: str, said: str
+) -> None:
+    shutil.copytree(TOKENIZERS / fixture / "sentencepiece", tmp_path / "A")
+    config = {"tokenizer_class": name, "add_bos_token": False}
+    (tmp_path / "A" / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    ours = bpe_interop.load(tmp_path / "A")
+    assumed = ours.model.origin.assumed
+    assert any(said in each for each in assumed) if said else not any("space" in e for e in assumed)
+    try:
+        theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "A")
+    except Exception:  # 4.57 reads some of them with no class of its own
+        assert int(transformers.__version__.split(".")[0]) < 5
+        return
+    text = "hello you"
+    alike = theirs(text, add_special_tokens=False)["input_ids"] == ours.encode(text)
+    assert alike is not bool(said)
+    last = max(all_ids(ours.model))
+    new = [text for text, number in theirs.get_added_vocab().items() if number > last]
+    told = [each for each in assumed if "adds tokens of that class" in each]
+    if name == "GemmaTokenizer" and int(transformers.__version__.split(".")[0]) >= 5:
+        assert new
+        assert all(f'"{text}"' in told[0] for text in new)
+    elif name == "LlamaTokenizer":
+        assert not told
+        assert not new
 
 
 def test_an_added_token_that_is_normalized_is_told(tmp_path: Path) -> None:

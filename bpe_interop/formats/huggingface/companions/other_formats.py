@@ -13,7 +13,7 @@ transformers adds tokens to them, numbered as ``added_as_served`` says (measured
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ....model import (
@@ -33,7 +33,7 @@ from ....steps import JoinBytes, NormalizerStep, Prepend, SentencePieceText
 from ....strict_json import Node
 from ....text.bytechars import to_chars
 from ....tokenizer_config import CONFIG, OPEN, ROLES
-from ....transformers_classes import CLASSES, LOWEST, MEASURED, SAVE_ANEW, TRANSFORMERS
+from ....transformers_classes import CLASSES, DEFAULT, LOWEST, MEASURED, SAVE_ANEW, TRANSFORMERS
 from ...bos_eos import template_asked
 from .auto_class import (
     Choice,
@@ -85,23 +85,18 @@ def filled(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         template = template_asked(beside.config, by_role, notes)
         model = replace(model, sequence_template=template)
     prefixed = any(map(_puts_a_space, model.normalizer or ()))
-    stated = beside.config.get("add_prefix_space").value
-    obeyed = choice.name == "LlamaTokenizer" and isinstance(stated, bool)
-    # The file's own flag counts, as in sentencepiece.
-    if model.origin.format == "sentencepiece" and obeyed and stated is not prefixed:
-        assumed = (
-            f"add_prefix_space in {CONFIG} is {str(stated).lower()}, and {_main(model)} says the "
-            f"opposite, which counts; transformers {LOWEST} and {MEASURED} go by {CONFIG}",
-        )
+    of_llama = choice.name in ("LlamaTokenizer", DEFAULT)
+    if model.origin.format == "sentencepiece":
+        assumed = tuple(_otherwise_served(model, beside, choice, prefixed))
     if model.origin.format == "sentencepiece" and prefixed and len(model.added or ()) > own:
         assumed += (
             "a space is put before every part of a text between added tokens, as sentencepiece "
-            f"does to a text; {TRANSFORMERS}'s LlamaTokenizer puts none before a part "
+            "does to a text" + f"; {TRANSFORMERS}'s LlamaTokenizer puts none before a part "
             f"that begins with a space, and unless {CONFIG} says legacy: true, only before the "
-            "first part",
+            "first part" * of_llama,
         )
     finds = [token.text for token in model.added or () if token.normalized]
-    if model.origin.format == "sentencepiece" and prefixed and finds:
+    if model.origin.format == "sentencepiece" and prefixed and finds and of_llama:
         assumed += (
             f"an added token that is normalized, such as {show(finds[0])}, is found only where a "
             f"space or the start of a part is before it, and takes that space, as in transformers "
@@ -134,6 +129,41 @@ def filled(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         extras = {**extras, CHATS: {**named, **own_chats}}
     chat_template = model.chat_template if model.chat_template is not None else chat_template
     return replace(model, chat_template=chat_template, extras=extras, origin=origin)
+
+
+def _otherwise_served(
+    model: BPEModel, beside: Companions, choice: Choice, prefixed: bool
+) -> Iterator[str]:
+    """What the class that a file names does otherwise than sentencepiece does with a ``.model``."""
+    # Measured in both versions. The file counts, as in sentencepiece.
+    main, versions = _main(model), f"transformers {LOWEST} and {MEASURED}"
+    if choice.name == "LlamaTokenizer":
+        stated = beside.config.get("add_prefix_space").value
+        said = f"add_prefix_space in {CONFIG} is {str(stated).lower()}"
+        if not isinstance(stated, bool):
+            stated, said = True, f"{CONFIG} does not say add_prefix_space, which is true then"
+        if stated is not prefixed:
+            yield f"{said}, and {main} says the opposite, which counts; {versions} go by {CONFIG}"
+    elif choice.name == "GemmaTokenizer" and choice.built is not None:
+        if prefixed:
+            yield (
+                f"{choice.because}: {versions} then put no space before a text, and {main} says "
+                f"that one is put, which counts; {SAVE_ANEW}"
+            )
+        texts = {token.text for token in model.added or ()}
+        roles = with_assumed(*read_roles(beside, []), choice.built.roles, choice.name)
+        own = (each.text for each in roles if each.by == choice.name)
+        new = [show(text) for text in own if text not in texts]
+        if new:
+            yield (
+                f"{choice.because}: {TRANSFORMERS} adds tokens of that class, which {main} lacks "
+                f"and which are not added here: {', '.join(new)}; {SAVE_ANEW}"
+            )
+    elif choice.name != DEFAULT:
+        yield (
+            f"{choice.because}, and what that makes of {main} is not known here, which is read as "
+            f"sentencepiece reads it; {SAVE_ANEW}"
+        )
 
 
 def _puts_a_space(step: NormalizerStep) -> bool:
