@@ -213,7 +213,7 @@ class EngineProcesses(ExitStack):
         """The check that an engine did in its process; None where all is not equal."""
         if not self._begun or name not in self._children:
             return None
-        begin(tick, f"what was written in {name}", len(texts))
+        begin(tick, f"running what was written in {name}", len(texts))
         if not self._children[name].agrees():
             return None
         tick(len(texts))
@@ -438,7 +438,7 @@ def _checked(
     again: BPEModel | None,
 ) -> Check:
     what = "the source" if again is None else "what was written"
-    begin(tick, f"{what} in {engine.name}", len(texts))
+    begin(tick, f"running {what} in {engine.name}", len(texts))
     tally = ask_both(own, engine, texts, modes, tick, patience=1)
     if tally.mismatch is not None and again is not None:
         _raise_if_tables_differ(own.model, again, tally.mismatch.text)

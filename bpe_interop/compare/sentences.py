@@ -11,7 +11,7 @@ from ..engines import versions
 from ..engines.rows import engine_row
 from ..proof.prove import about
 from ..proof.stage import Scope, Stage, counts
-from ..quoting import show
+from ..quoting import escaped, show
 from ..text.visible import LabelledLine, columns_of, fitted, folded, many, short_text, show_text
 from .alignment import as_rows
 from .corpus_report import CorpusReport, Counts, Source
@@ -158,11 +158,12 @@ _NAMED = ("tiktoken:", "hf:", "git:")
 
 def _typed(text: str) -> str:
     """A text as an argument of a shell's command; bash and zsh take what cannot be typed."""
-    if text.isprintable():
+    # What a page would escape is escaped here, as a shell reads it.
+    if escaped(text) == text:
         return shlex.quote(text)
     escapes = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t"}
     letters = (
-        escapes.get(char, char if char.isprintable() else f"\\U{ord(char):08x}") for char in text
+        escapes.get(char, char if escaped(char) == char else f"\\U{ord(char):08x}") for char in text
     )
     return f"$'{''.join(letters)}'"
 

@@ -16,6 +16,7 @@ from ..steps import (
     ByteTokens,
     Fuse,
     JoinBytes,
+    JoinPieces,
     Pattern,
     PreTokenizerStep,
     Replace,
@@ -177,7 +178,9 @@ def _both(a: tuple[object, ...], b: tuple[object, ...]) -> str:
     one, two = (" then ".join(map(describe_step, steps)) or "none" for steps in (a, b))
     if one == two:  # the same patterns, which two libraries read otherwise
         one, two = (" then ".join(describe_step(s, reader=True) for s in steps) for steps in (a, b))
-    return f"{one} and {two}"
+    return (
+        f"{one} and {two}" if " then " not in one + two else f"the first: {one}; the second: {two}"
+    )
 
 
 _STEPS = ("normalizer", "pretokenizer", "decoder")
@@ -232,6 +235,12 @@ def describe_step(step: object, *, reader: bool = False) -> str:
         return "all tokens joined"
     if isinstance(step, ByteChars):
         return "bytes written as GPT-2's letters"
+    if isinstance(step, JoinPieces):
+        parts = [f"as SentencePiece does: unknown token as {show(step.unknown)}"]
+        parts += [] if step.dummy == "none" else [f"dummy space as {step.dummy}"]
+        parts += ["spaces collapsed"] if step.collapse else []
+        parts += [_told_bytes("charsmap", step.charsmap)] if step.charsmap else []
+        return ", ".join(parts)
     if isinstance(step, StripToken):
         ends = [("start", step.start), ("end", step.stop)]
         counts = [f"{most:,} at the {end}" for end, most in ends if most]
@@ -250,8 +259,7 @@ def describe_step(step: object, *, reader: bool = False) -> str:
         elif isinstance(value, bool):
             words += [name] if value else []
         elif isinstance(value, bytes):
-            digest = sha256(value).hexdigest()[:12]
-            words += [f"{name} of {len(value):,} bytes, sha256 {digest}"] if value else []
+            words += [_told_bytes(name, value)] if value else []
         elif name in ("pattern", "content", "text", "unknown"):
             words.append(show(value))
         elif isinstance(value, tuple):
@@ -259,6 +267,10 @@ def describe_step(step: object, *, reader: bool = False) -> str:
         else:
             words.append(str(value))
     return " ".join(words)
+
+
+def _told_bytes(name: str, value: bytes) -> str:
+    return f"{name} of {len(value):,} bytes, sha256 {sha256(value).hexdigest()[:12]}"
 
 
 def _split_otherwise(a: BPEModel, b: BPEModel) -> str:

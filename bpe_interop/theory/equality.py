@@ -39,7 +39,7 @@ _LISTED_AS_RANKED = "the list has each token's split in rank order (Theorem 4)"
 _RANKED_AS_LISTED = (
     "the ranks are those of the tokens that the list builds, in its order (Theorem 13)"
 )
-_NO_CONFLICT = "wherever two merges overlap, both make the same of it (Theorem 6)"
+_NO_CONFLICT = "wherever two merges overlap, both sides do the same (Theorem 6)"
 
 BUDGET = 2_000_000
 """How many pairs of tokens a decision looks at."""

@@ -8,9 +8,11 @@ import hashlib
 import json
 import pickle
 import re
+import subprocess
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from html import unescape
 from html.parser import HTMLParser
 from importlib import resources
 from itertools import chain, pairwise
@@ -355,6 +357,23 @@ def test_markdown_is_made_of_what_it_should_be(reports: Reports, kind: str) -> N
     listed = [*reports[kind].assumptions, *chain.from_iterable(next_steps(reports[kind]))]
     assert found.tags.count("li") == len(listed)
     assert found.tags.count("blockquote") == len(reports[kind].notes)
+
+
+@pytest.mark.parametrize("text", ["e\u0340", "it's", "a\tb\\n\n", "\u202e -x", "-- \u00e9"])
+def test_a_command_of_a_page_gives_the_text_to_a_shell(reports: Reports, text: str) -> None:
+    report = reports["different"]
+    assert report.mismatch is not None
+    mismatch = replace(report.mismatch, text=text)
+    page = pages.to_html(replace(report, a="tiktoken:a", b="tiktoken:b", mismatch=mismatch))
+    commands = re.findall(r'<code class="command">(.*?)</code>', page)
+    assert len(commands) == 2
+    for command in commands:
+        typed = unescape(re.sub(r"</?span[^>]*>", "", command))
+        script = f'set -- {typed}; printf %s "$4"'
+        done = subprocess.run(
+            ["bash", "-c", script], check=True, capture_output=True, env={"LC_ALL": "C.UTF-8"}
+        )
+        assert done.stdout.decode() == text
 
 
 def test_markdown_counts_one_as_one(reports: Reports) -> None:

@@ -61,7 +61,7 @@ def test_convert_counts_to_the_totals_that_it_said(
     noted = Noted()
     done = bpe_interop.convert(GPT2 / "huggingface", tmp_path / "x", "tiktoken", tick=noted)
     assert [name for name, _, _ in noted.phases] == [
-        *("the source in tokenizers", "what was written in tiktoken", "proving"),
+        *("running the source in tokenizers", "running what was written in tiktoken", "proving"),
     ]
     assert done.report is not None
     checked = [each.texts for each in done.report.checks]

@@ -257,7 +257,7 @@ def _found_otherwise(
         flag = next((n for n in _FLAGS if getattr(token, n) != getattr(other, n)), None)
         if flag is not None:
             if flag == "ascii_space" and other.ascii_space:
-                what = f"llama.cpp takes ASCII's white space alone along with {show(text)}"
+                what = f"llama.cpp takes no white space but ASCII's along with {show(text)}"
                 yield flag, what, f"{text}\u00a0"
                 continue
             holder = token if getattr(token, flag) else other
