@@ -150,7 +150,6 @@ def test_what_is_no_chat_is_refused(text: str) -> None:
         read_chat(text)
 
 
-FAST = CHAT_SECONDS._replace(most=1)
 CHAT = Chat(({"role": "user", "content": "x"},), (), True)
 
 
@@ -170,14 +169,17 @@ CHAT = Chat(({"role": "user", "content": "x"},), (), True)
         ("{% for i in range(99999) %}" + "x" * 20 + "{% endfor %}", CHAT_CHARACTERS.name),
         (
             "{% set r = range(99999) %}" + "{% for i in r %}" * 4 + "{% endfor %}" * 4,
-            "CHAT_SECONDS",
+            CHAT_SECONDS.name,
         ),
     ],
 )
 def test_a_template_that_harms_is_ended(
     template: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bpe_interop.view.chats.CHAT_SECONDS", FAST)
+    # Only what never ends is ended by the clock: a busy machine must not be first elsewhere.
+    seconds = 1 if said == CHAT_SECONDS.name else 600
+    limit = CHAT_SECONDS._replace(most=seconds)
+    monkeypatch.setattr("bpe_interop.view.chats.CHAT_SECONDS", limit)
     with pytest.raises(SourceError, match=said):
         apply_template(CHAT, model_with(template))
 
