@@ -111,9 +111,9 @@ def test_faults_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         while True:
             pass
 
-    for load, said in ((failing, "KeyError"), (endless, "took more than")):
+    for load, said, seconds in ((failing, "KeyError", 60), (endless, "took more than", 0.05)):
         monkeypatch.setattr(readers, "_reader", lambda row, load=load: load)
-        monkeypatch.setattr(readers, "SECONDS", 0.05)
+        monkeypatch.setattr(readers, "SECONDS", seconds)
         monkeypatch.setattr(readers, "_converted", lambda files: iter(()))
         found = readers.try_readers(len(readers.seeds()) + len(beside()), 0)
         read = [each for name, each in found.items() if name not in beside()]
