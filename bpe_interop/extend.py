@@ -96,8 +96,8 @@ def with_tokens(
 ) -> BPEModel:
     """A model with further tokens that are found in a text before everything else.
 
-    Where the model is SentencePiece's, those that are not special become user-defined pieces,
-    which are what sentencepiece finds in a text.
+    Where the model is SentencePiece's, those that are not special and have no flags become
+    user-defined pieces, which are what sentencepiece finds in a text.
 
     Args:
         model: the model.
@@ -129,7 +129,14 @@ def with_tokens(
             f"{show(text)} is asked for as special and as not special", fix="give it once"
         )
     if others and joins_pieces(model.decoder):
-        model, others = _with_pieces(model, others, flags or {}), {}
+        # sentencepiece finds a piece as it stands, so a token with flags stays an added token: a
+        # tokenizer.json holds it, and a .model is refused.
+        flagged = {text for text in others if any((flags or {}).get(text, {}).values())}
+        names_of = {text: text if text in flagged else _as_piece(text) for text in others}
+        ids = _numbered(model, {names_of[t]: number for t, number in others.items()}, pieces=True)
+        given = {text: ids[name] for text, name in names_of.items()}
+        model = _with_pieces(model, {t: n for t, n in given.items() if t not in flagged})
+        others = {text: number for text, number in given.items() if text in flagged}
     numbers = _numbered(model, {**asked, **others})
     joined = _joined(model.added or (), numbers, {*others}, flags or {})
     added = _with_roles(model, list(joined), roles or {})
@@ -198,20 +205,17 @@ def _renamed(model: BPEModel, names: Mapping[str, str]) -> BPEModel:
     )
 
 
-def _with_pieces(model: BPEModel, asked: Mapping[str, int | None], flags: Flags) -> BPEModel:
+def _as_piece(text: str) -> str:
+    return text.replace(" ", "\u2581")
+
+
+def _with_pieces(model: BPEModel, asked: Mapping[str, int]) -> BPEModel:
     """Tokens as user-defined pieces, which sentencepiece looks for where spaces are U+2581."""
-    for text in asked:
-        if any(flags.get(text, {}).values()):
-            raise SpecialTokenError(
-                f"{show(text)} has flags, and sentencepiece finds a token as it stands",
-                fix="leave them out, or extend a tokenizer.json (convert SRC DIR --to hf)",
-            )
-    spelled = {text.replace(" ", "\u2581"): number for text, number in asked.items()}
-    numbers = _numbered(model, spelled, pieces=True)
+    numbers = {_as_piece(text): number for text, number in asked.items()}
     vocab = model.vocab
     ids = {**vocab.ids, **{text.encode(): number for text, number in numbers.items()}}
     there = {token.text for token in model.added or ()}
-    for text in spelled:
+    for text in numbers:
         if text in there:
             raise SpecialTokenError(
                 f"{show(text)} is a control piece, which cannot be user-defined as well",

@@ -565,6 +565,35 @@ def test_words_have_the_same_ids_in_sentencepiece_and_tokenizers(
     ]
 
 
+def test_words_with_flags_stay_added_tokens_which_a_tokenizer_json_holds(
+    command: Command, tmp_path: Path
+) -> None:
+    """The ids are those of tokenizers, where the tokens are added to what convert writes."""
+    entries: list[dict[str, Any]] = [
+        {"content": "<a>", "lstrip": True},
+        {"content": "<c>", "single_word": True, "rstrip": True},
+    ]
+    listed = tmp_path / "tokens.json"
+    listed.write_text(json.dumps(entries), "utf-8")
+    usual = ("--to", "hf", "--template", "none", "--no-verify")
+    assert command("convert", PIECES, tmp_path / "old", *usual).code == 0
+    done = command("extend", PIECES, tmp_path / "new", *usual, "--tokens", listed)
+    assert done.code == 0, done.err
+    new, expected = (
+        HuggingFaceTokenizer.from_file(str(tmp_path / name / "tokenizer.json"))
+        for name in ("new", "old")
+    )
+    first = expected.get_vocab_size()
+    expected.add_tokens([AddedTokenOfTokenizers(normalized=False, **each) for each in entries])
+    for text in ("x  <a> y", "x<c>  y", "x <c>  y", "<a><c>", "the <c>."):
+        ids = expected.encode(text).ids
+        assert new.encode(text).ids == ids
+    assert {first, first + 1} <= {*new.encode("x <a> <c> y").ids}
+    refused = command("extend", PIECES, tmp_path / "new.model", "--tokens", listed)
+    assert refused.code == 1
+    assert "--to hf" in refused.err
+
+
 @pytest.mark.parametrize(
     "settings",
     [
