@@ -291,6 +291,27 @@ def test_a_class_that_reads_a_model_otherwise_is_told(
         assert not new
 
 
+@pytest.mark.parametrize("extended", [False, True])
+def test_roles_that_are_stated_beside_a_model_are_written_beside_one(
+    command: Command, tmp_path: Path, extended: bool
+) -> None:
+    first = model_file(tmp_path / "A")
+    state(tmp_path / "A", "LlamaTokenizer", first, add_bos_token=True, mask_token="<unk>")
+    path = tmp_path / "A" / "tokenizer_config.json"
+    config = json.loads(path.read_text("utf-8"))
+    del config["added_tokens_decoder"][str(first + 2)]  # a plain one, which a .model refuses
+    path.write_text(json.dumps(config), "utf-8")
+    usual = ("--to", "spm", "--no-verify")
+    line = ("extend", tmp_path / "A", tmp_path / "B", "--special", "<new>")
+    done = command(*(line if extended else ("convert", *line[1:3])), *usual)
+    assert done.code == 0, done.err
+    assert "dropped     added" not in done.out
+    a, b = (transformers.AutoTokenizer.from_pretrained(tmp_path / each) for each in "AB")
+    for role in ("bos_token", "eos_token", "pad_token", "mask_token"):
+        assert getattr(b, role) == getattr(a, role)
+    assert (a.eos_token, a.pad_token, a.mask_token) == ("<|im_end|>", "<|im_start|>", "<unk>")
+
+
 def test_an_added_token_that_is_normalized_is_told(tmp_path: Path) -> None:
     """It begins with the space that stands before texts, and then takes it (transformers 4.57)."""
     first = model_file(tmp_path / "A")

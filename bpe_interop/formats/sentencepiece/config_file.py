@@ -1,14 +1,15 @@
-"""``tokenizer_config.json`` beside a ``.model``: the sequence template and the chat template.
+"""``tokenizer_config.json`` beside a ``.model``: sequence template, chat template and roles.
 
-A ``.model`` says neither. transformers' ``LlamaTokenizer`` reads ``add_bos_token`` and
+A ``.model`` says neither template. transformers' ``LlamaTokenizer`` reads ``add_bos_token`` and
 ``add_eos_token`` (``models/llama/tokenization_llama.py``, 4.57), and that is what is read and
-written here; nothing else of that file belongs to a ``.model``.
+written here, with the roles that the ``.model`` itself gives to others, or to none.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from ...model import (
     AddedToken,
@@ -16,8 +17,9 @@ from ...model import (
     Json,
     SequenceTemplate,
 )
+from ...quoting import show
 from ...strict_json import Node, parse
-from ...tokenizer_config import CONFIG
+from ...tokenizer_config import CONFIG, ROLES
 from ..bos_eos import ends_of, template_asked
 
 
@@ -48,9 +50,44 @@ def _token(config: Node, role: str, added: tuple[AddedToken, ...]) -> AddedToken
     return next((token for token in added if role in token.roles), None)
 
 
-def write_beside(model: BPEModel) -> dict[str, bytes]:
-    """``tokenizer_config.json``, where the model says something that it holds."""
-    config: dict[str, Json] = {}
+def with_roles_beside(
+    data: bytes, added: Iterable[AddedToken], notes: list[str]
+) -> tuple[AddedToken, ...]:
+    """The tokens of a ``.model`` with the roles that ``tokenizer_config.json`` states."""
+    config, listed = parse(data, CONFIG), tuple(added)
+    now = {role: token.text for token in listed for role in token.roles}
+    for role in ROLES:
+        if f"{role}_token" not in config:
+            continue
+        token = _token(config, role, listed)
+        if not config.get(f"{role}_token").value:
+            now.pop(role, None)
+        elif token is not None:
+            if now.get(role, token.text) != token.text:
+                notes.append(
+                    f"{role} is {show(now[role])} in the .model and {show(token.text)} in "
+                    f"{CONFIG}, which counts"
+                )
+            now[role] = token.text
+    return tuple(
+        replace(
+            token, roles=tuple(sorted(role for role, text in now.items() if text == token.text))
+        )
+        for token in listed
+    )
+
+
+def write_beside(model: BPEModel, own: Mapping[str, str]) -> dict[str, bytes]:
+    """``tokenizer_config.json``, where the model says something that it holds.
+
+    ``own``: the roles that the ``.model`` itself gives, and the texts of their tokens.
+    """
+    config: dict[str, Json] = {
+        f"{role}_token": token.text
+        for token in model.added or ()
+        for role in token.roles
+        if role in ROLES and own.get(role) != token.text
+    }
     ends = ends_of(model)
     if ends is not None:
         for role, token in zip(("bos", "eos"), ends, strict=True):

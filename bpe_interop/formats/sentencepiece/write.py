@@ -16,7 +16,7 @@ from ...theory.added_tokens import overlap
 from ...theory.rewrite import ranks_of
 from .. import Files
 from .config_file import write_beside
-from .message import PRETOKEN_LEVEL, Piece, message_of, written_pieces
+from .message import DEFAULT_PIECES, PRETOKEN_LEVEL, Piece, message_of, written_pieces
 from .normalizer import nearest
 from .read import BYTE_PIECES, MAIN
 from .schema import BYTE, CONTROL, MAX_PIECES, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
@@ -34,7 +34,18 @@ def dump(model: BPEModel) -> dict[str, bytes]:
         # The ids are those of single pretokens, spelled in GPT-2's byte alphabet, and not of whole
         # texts: the file says so.
         message.trainer_spec.model_prefix = PRETOKEN_LEVEL.encode()
-    return {MAIN: written_pieces(written, pieces) + message.written(), **write_beside(model)}
+    # They go by surface, as sentencepiece_processor.cc (bos_id) finds them.
+    spec, types = message.trainer_spec, {piece.surface: piece.type for piece in pieces}
+    named = {
+        role: getattr(spec, f"{role}_piece") or default.encode()
+        for role, default in DEFAULT_PIECES.items()
+    }
+    own = {
+        role: surface.decode()
+        for role, surface in named.items()
+        if types.get(surface) == (UNKNOWN if role == "unk" else CONTROL)
+    }
+    return {MAIN: written_pieces(written, pieces) + message.written(), **write_beside(model, own)}
 
 
 def vocab_listing(model: BPEModel, files: Files) -> Files:
