@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
 from itertools import filterfalse
+from typing import NamedTuple
 
 from .kernel.tables import as_dict, differing, tokens_by_id, tokens_by_place, without_tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(NamedTuple):
     """What two vocabularies have in common, and what not, each in its own order.
 
     Attributes:

@@ -12,8 +12,7 @@ of this table keeps vocabulary and merges only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from .model import Json
 from .strict_json import Node
@@ -61,8 +60,7 @@ DECODED_OTHERWISE: Mapping[str, str] = {
 """Classes whose ``decode`` does more than their decoder."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltClass:
+class BuiltClass(NamedTuple):
     """What a class builds, each step spelled as in a ``tokenizer.json``.
 
     ``template``: the file's is kept where it has one; or there is none; or bos comes first, or
@@ -99,7 +97,7 @@ class BuiltClass:
         steps = [{**step, **settings.get(str(step["type"]), {})} for step in self.pre_tokenizer]
         # CodeLlamaTokenizer takes a space away in decoding even where it put none.
         kept = [step for step in self.decoder if prefix or not self.legacy or step != _STRIP]
-        return replace(self, pre_tokenizer=steps, decoder=kept)
+        return self._replace(pre_tokenizer=steps, decoder=kept)
 
     def components(self) -> dict[str, Json]:
         """Normalizer, pre-tokenizer and decoder as a ``tokenizer.json`` writes them."""
@@ -154,8 +152,7 @@ _LLAMA = BuiltClass(
     prefix_space=True,
     legacy=True,
 )
-_ROBERTA = replace(
-    _GPT2,
+_ROBERTA = _GPT2._replace(
     roles={**_LLAMA.roles, "sep": "</s>", "pad": "<pad>", "cls": "<s>", "mask": "<mask>"},
     template="cls sep",
 )
@@ -170,9 +167,8 @@ _QWEN2 = BuiltClass(
 CLASSES: Mapping[str, BuiltClass] = {
     "GPT2Tokenizer": _GPT2,
     "CodeGenTokenizer": _GPT2,
-    "WhisperTokenizer": replace(_GPT2, template="whisper"),
-    "GPTNeoXTokenizer": replace(
-        _GPT2,
+    "WhisperTokenizer": _GPT2._replace(template="whisper"),
+    "GPTNeoXTokenizer": _GPT2._replace(
         normalizer=(_NFC,),
         roles={**_GPT2.roles, "pad": "<|padding|>"},
         template="none",
@@ -181,9 +177,8 @@ CLASSES: Mapping[str, BuiltClass] = {
     "BartTokenizer": _ROBERTA,
     "LEDTokenizer": _ROBERTA,
     "MvpTokenizer": _ROBERTA,
-    "BlenderbotTokenizer": replace(_ROBERTA, template="kept", prefix_space=True),
-    "DebertaTokenizer": replace(
-        _GPT2,
+    "BlenderbotTokenizer": _ROBERTA._replace(template="kept", prefix_space=True),
+    "DebertaTokenizer": _GPT2._replace(
         roles={
             "bos": "[CLS]",
             "eos": "[SEP]",
@@ -195,8 +190,7 @@ CLASSES: Mapping[str, BuiltClass] = {
         },
         template="own",
     ),
-    "CohereTokenizer": replace(
-        _GPT2,
+    "CohereTokenizer": _GPT2._replace(
         normalizer=(_NFC,),
         pre_tokenizer=({"type": "Digits", "individual_digits": True}, _BYTE_LEVEL),
         roles={
@@ -210,16 +204,14 @@ CLASSES: Mapping[str, BuiltClass] = {
         },
     ),
     "Qwen2Tokenizer": _QWEN2,
-    "Qwen3_5Tokenizer": replace(
-        _QWEN2,
+    "Qwen3_5Tokenizer": _QWEN2._replace(
         pre_tokenizer=_regex_split(
             r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}"
             r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
         ),
     ),
     "LlamaTokenizer": _LLAMA,
-    "CodeLlamaTokenizer": replace(
-        _LLAMA,
+    "CodeLlamaTokenizer": _LLAMA._replace(
         roles={
             **_LLAMA.roles,
             "prefix": "\u2581<PRE>",

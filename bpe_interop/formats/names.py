@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from ..tokenizer_config import CONFIG
 
@@ -24,8 +24,7 @@ STEM: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """What a tokenizer's name must be for its files to be called after it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SideFiles:
+class SideFiles(NamedTuple):
     """Files that belong to another one, if they are there.
 
     ``ending`` is how the name of the other file ends, ``names`` what these are called:

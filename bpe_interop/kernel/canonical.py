@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
-from typing import Literal
+from typing import Literal, NamedTuple
 from weakref import ref
 
 from .library import KernelObject, Library, OwnedNumber, address, answer, library, made, numbers
@@ -37,8 +36,7 @@ def found_form(splits: Mapping[bytes, tuple[bytes, bytes]]) -> _Found | None:
     return splits.found if isinstance(splits, Splits) and not splits.found.tied else None
 
 
-@dataclass(frozen=True, slots=True)
-class CanonicalForm:
+class CanonicalForm(NamedTuple):
     """The canonical form of a merge rule over a vocabulary, as ``Canonical`` says it.
 
     ``table`` has its tokens, and may have others.

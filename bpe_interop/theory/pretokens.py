@@ -7,9 +7,8 @@ Theorem 11. Theorem 5 gives a content on which two systems differ, and a text sh
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import PatternError
 from ..merging.symbols import textual, user_defined
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from ..text.regex_syntax import Node
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+class Occurrence(NamedTuple):
     """Whether a content can be a whole pretoken of some text.
 
     Attributes:

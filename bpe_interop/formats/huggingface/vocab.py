@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
-from typing import NoReturn, TypeAlias, cast
+from typing import NamedTuple, NoReturn, TypeAlias, cast
 
 from ...entries import numbered
 from ...errors import FormatError
@@ -188,8 +188,7 @@ class NotTakenError(Exception):
     """The kernel has read what it cannot hold after all: Python reads the file from the start."""
 
 
-@dataclass(frozen=True, slots=True)
-class TakenDocument:
+class TakenDocument(NamedTuple):
     """A ``tokenizer.json`` of which the kernel has read vocabulary and merges.
 
     ``root`` has empty ones in their places. The twins are :func:`read_words` and

@@ -63,8 +63,7 @@ _STATED = {
 """Fields that the model states: a difference may leave them out, and never says another value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
+class Flags(NamedTuple):
     """The settings of a ``NormalizerSpec``, and where its dummy space stands."""
 
     charsmap: bytes = b""

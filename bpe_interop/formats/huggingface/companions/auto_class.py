@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
 from ....model import (
     LOOKS_BESIDE,
@@ -51,8 +51,7 @@ from ..pretokenizers import read_pretokenizer
 from .files import Companions, StatedRole, extra_tokens, padding_role, read_roles, with_assumed
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """The class that ``AutoTokenizer`` takes, without ``Fast``, and who decides it.
 
     ``name`` is empty where it is not known here. ``forced``: what ``tokenizer_config.json``
@@ -262,8 +261,7 @@ def _ids(parts: tuple[TemplatePart, ...]) -> list[int]:
     return [number for p in parts if isinstance(p, TemplateToken) for number in p.ids]
 
 
-@dataclass(frozen=True, slots=True)
-class Serving:
+class Serving(NamedTuple):
     """What ``AutoTokenizer`` runs for a directory.
 
     ``fields`` of the model are not what the file says; ``added`` are the added tokens that it

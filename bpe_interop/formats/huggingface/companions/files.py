@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from ....errors import FormatError
 from ....model import AddedToken, Json
@@ -31,8 +30,7 @@ MAX_BESIDE = 1 << 26
 """Bytes. The largest of these files are configurations that repeat a thousand added tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Companions:
+class Companions(NamedTuple):
     """Each JSON file as an object, an empty one where there is no such file."""
 
     config: Node
@@ -120,8 +118,7 @@ def _lenient(files: Mapping[str, bytes], name: str) -> Node:
 _END = "_token"
 
 
-@dataclass(frozen=True, slots=True)
-class StatedRole:
+class StatedRole(NamedTuple):
     """A role, the text of its token, and the file (or the class) that says so."""
 
     role: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
+from typing import NamedTuple
 
 from ....model import (
     CHATS,
@@ -53,8 +54,7 @@ _AS_IT_IS = "PreTrainedTokenizerFast"
 """The class that runs a ``tokenizer.json`` as it is, by the name that every version knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(NamedTuple):
     """What the files beside a ``tokenizer.json`` add to it.
 
     ``settings`` and ``others`` (settings of no format, or of another) change no id.
