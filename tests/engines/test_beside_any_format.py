@@ -83,9 +83,10 @@ def served(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("more", [{}, {"add_prefix_space": True}])
 @pytest.mark.parametrize("name", ["Qwen2Tokenizer", "GPT2Tokenizer"])
-def test_a_pair_of_a_known_class(tmp_path: Path, name: str) -> None:
-    state(tmp_path / "A", name, pair(tmp_path / "A"))
+def test_a_pair_of_a_known_class(tmp_path: Path, name: str, more: dict[str, bool]) -> None:
+    state(tmp_path / "A", name, pair(tmp_path / "A"), **more)
     bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf")
     assert served(tmp_path / "B") == served(tmp_path / "A")
 

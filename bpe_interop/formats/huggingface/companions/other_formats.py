@@ -181,9 +181,8 @@ def _with_class(model: BPEModel, config: Node, choice: Choice, notes: list[str])
     if model.origin.format != "gpt2" or model.pretokenizer is not None:
         return model
     plain = not any(config.get(key).value for key in ("add_bos_token", "add_eos_token"))
-    spaced = bool(config.get("add_prefix_space").value)
-    # Only what such a class does without further settings was measured.
-    if choice.name not in _PAIR_CLASSES or not plain or spaced:
+    # What such a class does with other settings was not measured.
+    if choice.name not in _PAIR_CLASSES or not plain:
         if choice.name in CLASSES:
             notes.append(
                 f"{choice.because}, and what that does is not taken over here; {SAVE_ANEW}"
