@@ -88,11 +88,12 @@ for work in (encoder.encode_array, lambda text: encoder.encode_each([text] * 2, 
         try:
             signal.setitimer(signal.ITIMER_REAL, 0.01)
             work(text)
-            while True:
-                time.sleep(0.1)  # on a busy machine the interrupt comes after the call
+            # On a busy machine it comes after the call; in a __del__ Python ignores it.
+            for _ in range(50):
+                time.sleep(0.1)
         except KeyboardInterrupt:
             interrupted += 1
-print(interrupted, library.objects_held() - before)
+print(interrupted > 3, library.objects_held() - before)
 assert encoder.encode("ab c") == expected
 """
 
@@ -100,7 +101,7 @@ assert encoder.encode("ab c") == expected
 @needs_library
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no timers that interrupt")
 def test_an_interrupt_as_a_call_ends_leaves_no_object_behind() -> None:
-    assert run(INTERRUPTED) == "6 0\n"
+    assert run(INTERRUPTED) == "True 0\n"
 
 
 @needs_library
