@@ -7,7 +7,7 @@ a list of pretokens or the tokens being decoded; ``text/`` runs them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, Union
+from typing import Literal, NoReturn, TypeAlias, Union
 
 Dialect: TypeAlias = Literal["fancy-regex", "oniguruma", "python"]
 Behavior: TypeAlias = Literal[
@@ -330,3 +330,9 @@ DecoderStep: TypeAlias = Union[
     WordEnds,
     WordPieces,
 ]
+
+
+def no_branch(step: NoReturn) -> TypeError:
+    """The error behind the last branch over a union of steps: of mypy, where one has no branch."""
+    # typing.assert_never is there from Python 3.11 on.
+    return TypeError(f"no branch for the step {type(step).__name__}")

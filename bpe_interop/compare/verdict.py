@@ -18,7 +18,7 @@ from ..model import BATCHING, BPEModel
 from ..proof.prove import STAGES, Proof
 from ..proof.stage import Scope, Stage, changed_by, counts, is_stray
 from ..quoting import show
-from ..steps import BertText, Lowercase, Nmt, Precompiled, StripAccents, UnicodeForm
+from ..text.normalize import EngineStep
 from ..text.unicode import UNICODE_TABLES
 from .alignment import align
 from .corpus_report import CorpusReport, Source
@@ -425,8 +425,7 @@ def assumptions(models: tuple[BPEModel, BPEModel], engines: set[str]) -> tuple[s
     for name in sorted(engines):
         if engine_row(name).bare:
             sentences += _left_to_callers(name, models)
-    borrowed = (UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled)
-    if any(isinstance(step, borrowed) for model in models for step in model.normalizer or ()):
+    if any(isinstance(step, EngineStep) for model in models for step in model.normalizer or ()):
         sentences.append("normal forms and case are those of the installed tokenizers")
     sentences += dict.fromkeys(each for model in models for each in model.origin.assumed)
     if any(model.extras.get(BATCHING) for model in models):

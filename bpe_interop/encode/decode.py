@@ -28,10 +28,14 @@ from ..steps import (
     Fuse,
     JoinBytes,
     JoinPieces,
+    JoinTokens,
     MetaspaceText,
     Replace,
     StripToken,
+    Verbatim,
     WordEnds,
+    WordPieces,
+    no_branch,
 )
 from ..text.added_tokens import decoded_text
 from ..text.bytechars import is_mapped, to_bytes, to_chars
@@ -461,6 +465,9 @@ def own_bytes(model: BPEModel) -> Callable[[bytes], bytes]:
             rules.append(Replace(step.suffix, " "))
         elif isinstance(step, ByteTokens):
             bytes_too = True
+        # These change no token by itself, or at an end of a text only.
+        elif not isinstance(step, (Verbatim, JoinBytes, JoinTokens, Fuse, StripToken, WordPieces)):
+            raise no_branch(step)
 
     def undo(content: bytes) -> bytes:
         text = content.decode("utf-8")

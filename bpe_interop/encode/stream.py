@@ -20,12 +20,15 @@ from ..steps import (
     DecoderStep,
     Fuse,
     JoinBytes,
+    JoinPieces,
     JoinTokens,
     MetaspaceText,
     Replace,
     StripToken,
+    Verbatim,
     WordEnds,
     WordPieces,
+    no_branch,
 )
 from ..text.decoders import Malformed, apply_step, byte_of, decode_tokens, token_bytes
 
@@ -257,8 +260,14 @@ def _by_token(step: DecoderStep, errors: Malformed) -> _Stage:
         return _Joined(errors)
     if isinstance(step, JoinTokens):
         return _Spaced()
-    # What a step does to a token may depend on whether it is the first.
-    return _Each(step, of_first=isinstance(step, (MetaspaceText, WordPieces)))
+    if isinstance(step, (Replace, Fuse, StripToken)):
+        return _Each(step, of_first=False)
+    # What these do to a token depends on whether it is the first.
+    if isinstance(step, (MetaspaceText, WordPieces)):
+        return _Each(step, of_first=True)
+    if isinstance(step, (Verbatim, JoinPieces)):
+        raise ValueError(f"{type(step).__name__} takes ids and their kinds, not tokens")
+    raise no_branch(step)
 
 
 class _Each:

@@ -29,6 +29,7 @@ from ..steps import (
     Verbatim,
     WordEnds,
     WordPieces,
+    no_branch,
 )
 from .bytechars import is_mapped, to_bytes
 from .charsmap import normalize_pieces
@@ -116,7 +117,9 @@ def apply_step(step: DecoderStep, tokens: list[str]) -> list[str]:
         return [b"".join(map(token_bytes, tokens)).decode("utf-8", "replace")]
     if isinstance(step, JoinTokens):
         return [" ".join(tokens)]
-    raise ValueError(f"{type(step).__name__} takes ids and their kinds, not tokens")
+    if isinstance(step, (Verbatim, JoinPieces)):
+        raise ValueError(f"{type(step).__name__} takes ids and their kinds, not tokens")
+    raise no_branch(step)
 
 
 def _byte_tokens(tokens: Iterable[str]) -> list[str]:

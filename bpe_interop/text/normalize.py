@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Literal, TypeAlias, Union
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ..errors import EncodeError, EngineMissingError
 from ..steps import (
@@ -25,6 +25,7 @@ from ..steps import (
     Strip,
     StripAccents,
     UnicodeForm,
+    no_branch,
 )
 from .charsmap import align_pieces, normalize_pieces
 from .unicode import WHITE_SPACE
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 Spans: TypeAlias = list[tuple[int, int]]
 """For each character of a text, the characters (start, end) of an earlier text it comes from."""
 
-EngineStep: TypeAlias = Union[UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled]
+EngineStep: TypeAlias = UnicodeForm | Lowercase | StripAccents | Nmt | BertText | Precompiled
 """The steps that the installed ``tokenizers`` runs."""
 
 
@@ -88,18 +89,22 @@ def normalize(steps: Sequence[NormalizerStep], text: str) -> str:
 
 
 def _apply(step: NormalizerStep, text: str) -> str:
-    if isinstance(step, (UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled)):
+    if isinstance(step, EngineStep):
         return _apply_by_engine(step, text)
+    if isinstance(step, Replace):
+        return _replaced(step, text) if text else text
+    if isinstance(step, Prepend):
+        return step.text + text if text else text
     if isinstance(step, SentencePieceText):
         return normalize_pieces(step, text)
     if isinstance(step, Strip):
         if step.left:
             text = text.lstrip(WHITE_SPACE)
         return text.rstrip(WHITE_SPACE) if step.right else text
-    if not text:
-        return text
-    if isinstance(step, Prepend):
-        return step.text + text
+    raise no_branch(step)
+
+
+def _replaced(step: Replace, text: str) -> str:
     if isinstance(step.pattern, str):
         return text.replace(step.pattern, step.content)
     parts: list[str] = []
@@ -170,8 +175,14 @@ def _engine(step: EngineStep | Strip | Prepend | Replace) -> Normalizer:
         source = step.pattern
         pattern = source if isinstance(source, str) else Regex(source.source)
         engine = normalizers.Replace(pattern, step.content)
+    elif isinstance(step, Lowercase):
+        engine = normalizers.Lowercase()
+    elif isinstance(step, StripAccents):
+        engine = normalizers.StripAccents()
+    elif isinstance(step, Nmt):
+        engine = normalizers.Nmt()
     else:
-        engine = getattr(normalizers, type(step).__name__)()
+        raise no_branch(step)
     return engine
 
 
@@ -196,7 +207,7 @@ def align(steps: Sequence[NormalizerStep], text: str) -> tuple[str, Spans]:
 
 
 def _align(step: NormalizerStep, text: str) -> tuple[str, Spans]:
-    if isinstance(step, (UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled)):
+    if isinstance(step, EngineStep):
         return _align_by_engine(step, text)
     if isinstance(step, SentencePieceText):
         return align_pieces(step, text)
@@ -204,11 +215,13 @@ def _align(step: NormalizerStep, text: str) -> tuple[str, Spans]:
         changed = _apply(step, text)
         start = len(text) - len(text.lstrip(WHITE_SPACE)) if step.left else 0
         return changed, [(place, place + 1) for place in range(start, start + len(changed))]
-    if not text:
-        return text, []
     own = [(place, place + 1) for place in range(len(text))]
     if isinstance(step, Prepend):
-        return step.text + text, [(0, 1)] * len(step.text) + own
+        return (step.text + text, [(0, 1)] * len(step.text) + own) if text else (text, own)
+    if not isinstance(step, Replace):
+        raise no_branch(step)
+    if not text:
+        return text, own
     parts: list[str] = []
     origin: Spans = []
     end = 0
@@ -228,9 +241,11 @@ def _align_by_engine(step: EngineStep, text: str) -> tuple[str, Spans]:
     engine = _engine(step)
     if isinstance(step, (StripAccents, Nmt, BertText)):
         return _placed_by_engine(engine, text)
-    if not isinstance(step, Precompiled):
+    if isinstance(step, (UnicodeForm, Lowercase)):
         changed, spans = _placed_by_engine(engine, text)
         return changed, _reaching(spans, len(text))
+    if not isinstance(step, Precompiled):
+        raise no_branch(step)
     # Where nothing is left of the first character, the engine's places are off by one: so one
     # of which something is left, and beside which every grapheme cluster ends, is put before it.
     mark = next((char for char in "\n\r\u2028\u2029\x00" if engine.normalize_str(char)), "")

@@ -23,6 +23,7 @@ from ..steps import (
     Split,
     UnicodeScripts,
     Words,
+    no_branch,
 )
 from .bytechars import to_chars
 from .normalize import Spans, literal_matches
@@ -146,6 +147,8 @@ def _cutter(step: Split | Digits | Punctuation | Words | UnicodeScripts) -> Cutt
         return _class_cutter("numeric", "isolated" if step.individual else "contiguous")
     if isinstance(step, Punctuation):
         return _class_cutter("punctuation", step.behavior)
+    if not isinstance(step, Split):
+        raise no_branch(step)
     pattern, behavior, invert = step.pattern, step.behavior, step.invert
     if isinstance(pattern, str):
         literal = pattern
