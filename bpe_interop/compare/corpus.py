@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ..corpora import (
+    BATCH_BYTES,
+    BATCH_DOCUMENTS,
     BEGINNING,
     EVERYTHING,
     CorpusFile,
@@ -80,10 +82,6 @@ from .sides import Failure, Mismatch, Mode, OwnEngine, Side, inside_of
 
 WORTH_PROCESSES = 1 << 22
 """Bytes on disk from which child processes are worth the second or more that they take to start."""
-
-BATCH_BYTES = 1 << 19
-"""Bytes of UTF-8 after which a batch is given to both sides; one document may be more."""
-BATCH_DOCUMENTS = 1 << 10
 
 _SUMMED = 64
 _SAVED_EVERY = 30.0

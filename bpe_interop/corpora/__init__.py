@@ -6,6 +6,8 @@ Plain text, JSONL and Parquet, compressed or not, are read as a stream and never
 from __future__ import annotations
 
 from .documents import (
+    BATCH_BYTES,
+    BATCH_DOCUMENTS,
     START,
     STDIN,
     TEXT_BYTES,
@@ -47,6 +49,8 @@ from .spool import spooled
 from .streams import naming, opened
 
 __all__ = [
+    "BATCH_BYTES",
+    "BATCH_DOCUMENTS",
     "BEGINNING",
     "EVERYTHING",
     "PART_BYTES",

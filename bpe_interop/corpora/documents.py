@@ -5,10 +5,11 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import BinaryIO, Literal, NamedTuple, Protocol, TypeAlias
 
 from ..errors import SourceError, not_utf8
 from .remote import RemoteFile
@@ -29,6 +30,10 @@ is more than ``LONGEST_LINE``.
 """
 LONGEST_RECORD = 1 << 28
 """Bytes of a line of JSONL from which on it is refused: it would have to be held whole."""
+
+BATCH_BYTES = 1 << 19
+"""Bytes of UTF-8 after which documents are encoded together; one document may be more."""
+BATCH_DOCUMENTS = 1 << 10
 
 GO_ON = (
     "make it UTF-8 first; verify and encode can also read malformed parts as U+FFFD: "
@@ -343,3 +348,26 @@ def _mended(text: str, where: str, errors: Errors) -> tuple[str, bool]:
     if errors != "replace":
         raise SourceError("a lone surrogate in the text", where=where, fix=GO_ON)
     return _LONE.sub("\ufffd", text), True
+
+
+class ByBytes(NamedTuple):
+    """How a kind of file is cut into documents, in bytes after decompression.
+
+    ``first`` gives where the first document begins that does not begin before a byte, which is
+    a multiple of ``step``.
+    """
+
+    documents: Callable[
+        [CorpusFile, Readable, BytesRead, Place, Errors, int | None], Iterator[Document]
+    ]
+    first: Callable[[BinaryIO, int], int]
+    step: int
+
+
+BY_BYTES: Mapping[Kind, ByBytes] = MappingProxyType(
+    {
+        "text": ByBytes(texts, first_text, BLOCK),
+        "jsonl": ByBytes(records, first_record, 1),
+    }
+)
+"""Every kind but Parquet, which is cut by rows (``parquet.py``)."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from ..errors import SourceError
-from .documents import BLOCK, CorpusFile, Document, Place, first_record, first_text, records, texts
+from .documents import BY_BYTES, CorpusFile, Document, Place
 from .parquet import row_groups
 from .selection import EVERYTHING, Selection, draw, drawn_limit, identity, read_documents, stamp
 from .streams import is_compressed, naming, opened
@@ -55,7 +55,6 @@ def cut(files: Sequence[CorpusFile], size: int = PART_BYTES) -> tuple[Part, ...]
         SourceError: a file cannot be opened, or can be read once only (a pipe).
         EngineMissingError: a library that reads it is not installed.
     """
-    step = max(1, -(-size // BLOCK)) * BLOCK
     parts: list[Part] = []
     for number, file in enumerate(files):
         with naming(file.label):
@@ -67,14 +66,12 @@ def cut(files: Sequence[CorpusFile], size: int = PART_BYTES) -> tuple[Part, ...]
                 fix="make it a file",
             )
         own = identity(file)
-        for start, end, held in _of_file(file, total, size, step):
+        for start, end, held in _of_file(file, total, size):
             parts.append(Part(len(parts), number, file, start, end, held, own))
     return tuple(parts)
 
 
-def _of_file(
-    file: CorpusFile, total: int, size: int, step: int
-) -> Iterator[tuple[int, int | None, int]]:
+def _of_file(file: CorpusFile, total: int, size: int) -> Iterator[tuple[int, int | None, int]]:
     """Start, end and size of each part of a file."""
     with naming(file.label):
         if file.kind == "parquet":
@@ -82,7 +79,8 @@ def _of_file(
         elif is_compressed(file.path):
             yield 0, None, total
         else:
-            wide = step if file.kind == "text" else size
+            step = BY_BYTES[file.kind].step
+            wide = max(1, -(-size // step)) * step
             starts = [*range(0, max(1, total), wide)]
             for start in starts:
                 end = start + wide if start != starts[-1] else None
@@ -192,7 +190,7 @@ class PartReader:
             lines = _Lines(stream)
             start = _first(file, stream, part.start)
             stream.seek(start)
-            read = records if file.kind == "jsonl" else texts
+            read = BY_BYTES[file.kind].documents
             place = Place(line, start)
             yield from read(file, lines, bytes_read, place, selection.errors, part.end)
             self.lines = lines.count
@@ -253,4 +251,4 @@ def lines_before(part: Part) -> int:
 
 
 def _first(file: CorpusFile, stream: BinaryIO, near: int) -> int:
-    return (first_record if file.kind == "jsonl" else first_text)(stream, near)
+    return BY_BYTES[file.kind].first(stream, near)

@@ -19,6 +19,7 @@ from ..io.names import spelled
 from ..io.reader import unreadable
 from ..optional import optional
 from .documents import (
+    BY_BYTES,
     PLAIN,
     START,
     STDIN,
@@ -27,8 +28,6 @@ from .documents import (
     Errors,
     Kind,
     Place,
-    records,
-    texts,
 )
 from .parquet import rows
 from .remote import RemoteFile, expanded, has_magic, is_url, without_scheme
@@ -346,7 +345,7 @@ def read_documents(
             return
         with opened(file.path, file.label) as (stream, bytes_read):
             skip(stream, start.offset, file.label)
-            cut = records if file.kind == "jsonl" else texts
+            cut = BY_BYTES[file.kind].documents
             yield from cut(file, stream, bytes_read, start, errors, end)
 
 

@@ -15,7 +15,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias, TypedDict
 
-from ..corpora import EVERYTHING, Document, Part, PartReader, Selection
+from ..corpora import (
+    BATCH_BYTES,
+    BATCH_DOCUMENTS,
+    EVERYTHING,
+    Document,
+    Part,
+    PartReader,
+    Selection,
+)
 from ..engines.choice import FASTEST
 from ..errors import ArgumentError, BpeInteropError, SourceError, TargetError
 from ..formats import Files
@@ -36,9 +44,6 @@ _NAMED = 20
 NANOGPT: LayoutName = "nanogpt"
 TRAIN, VAL = "train", "val"
 """nanoGPT's names of the two."""
-
-_BATCH_BYTES = 1 << 19
-_BATCH_DOCUMENTS = 1 << 10
 
 _Joined: TypeAlias = "tuple[array[int], array[int]]"
 """Ids of documents one after the other, and where those of each end."""
@@ -467,7 +472,7 @@ class EncodeWork:
             batch = batches[side]
             batch.append(document)
             sizes[side] += document.size
-            if sizes[side] >= _BATCH_BYTES or len(batch) >= _BATCH_DOCUMENTS:
+            if sizes[side] >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
                 yield side, batch, self._encoded(batch, reader)
                 batches[side], sizes[side] = [], 0
         for side, batch in batches.items():

@@ -66,7 +66,8 @@ def test_parts_of_plain_text_hold_the_documents_of_the_file(
         patch.setattr(documents, "TEXT_BYTES", size)
         patch.setattr(documents, "LONGEST_LINE", block - 4)
         patch.setattr(documents, "BLOCK", block)
-        patch.setattr(parts, "BLOCK", block)
+        by_blocks = documents.BY_BYTES["text"]._replace(step=block)
+        patch.setattr(parts, "BY_BYTES", {"text": by_blocks})
         found = read_by_parts([file], step * block, EVERY)
         assert found == read_whole([file], EVERY)
         assert "".join(text for text, _ in found) == content
