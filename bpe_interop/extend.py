@@ -24,6 +24,7 @@ from .formats.names import MODEL_CONFIG
 from .model import (
     BATCHING,
     MAX_ID,
+    NETWORK,
     AddedToken,
     BPEModel,
     Json,
@@ -318,7 +319,7 @@ def _config(model: BPEModel, config: bytes | None) -> Mapping[str, Json]:
                 f"config is the file's bytes, not {type(config).__name__}: Path(NAME).read_bytes()"
             )
         return read_model_config(read_companions({MODEL_CONFIG: config}))
-    known = model.extras.get("model_config")
+    known = model.extras.get(NETWORK)
     return known if isinstance(known, dict) else {}
 
 

@@ -16,7 +16,7 @@ from ..gate import describe, renamed
 from ..io.names import spelled
 from ..io.reader import TokenizerSource, read
 from ..io.target import Target, check_target, is_file_target, keep_apart
-from ..model import AddedToken, BPEModel
+from ..model import NETWORK, AddedToken, BPEModel
 from ..presets.own import read_entry
 from ..quoting import show
 from ..sources import SourceOptions, load_source, read_with
@@ -290,8 +290,8 @@ def _surgery(
 
 def _config(loaded: TokenizerSource[BPEModel], config: Path | None) -> bytes | None:
     """The ``config.json`` that is given, or lies beside a source whose format does not read it."""
-    beside = loaded.directory / "config.json" if loaded.directory else None
-    if config is None and "model_config" not in loaded.model.extras:
+    beside = loaded.directory / MODEL_CONFIG if loaded.directory else None
+    if config is None and NETWORK not in loaded.model.extras:
         config = beside if beside is not None and beside.is_file() else None
     return None if config is None else read(config)
 

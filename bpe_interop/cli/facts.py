@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..encode.plan import plan_of
 from ..engines.transformers import served_facts
+from ..formats.names import GENERATION, MODEL_CONFIG
 from ..io.reader import TokenizerSource
 from ..merging.canonical import canonical
-from ..model import FIELDS, BPEModel, PairList, all_ids, text_of
+from ..model import FIELDS, NETWORK, BPEModel, PairList, all_ids, text_of
 from ..presets import candidates
 from ..strict_json import parse
 from ..text.unicode import UNICODE_TABLES
@@ -22,7 +23,7 @@ from ..usage_notes import usage_notes
 if TYPE_CHECKING:
     from . import documents
 
-_IN_PART = {"config.json", "generation_config.json"}
+_IN_PART = {MODEL_CONFIG, GENERATION}
 """Files of the network, of which only the rows and the ids of roles are read."""
 
 
@@ -107,7 +108,7 @@ def _ids(model: BPEModel) -> documents.IdRange:
 
 
 def _rows(model: BPEModel) -> documents.RowFacts | None:
-    config = model.extras.get("model_config")
+    config = model.extras.get(NETWORK)
     declared = config.get("vocab_size") if isinstance(config, dict) else None
     if not isinstance(declared, int):
         return None

@@ -24,6 +24,7 @@ from ..formats.huggingface import main_file
 from ..formats.huggingface.companions.auto_class import Serving, serve
 from ..formats.huggingface.companions.files import read_companions
 from ..formats.huggingface.vocab import take
+from ..formats.names import MODEL_CONFIG
 from ..io.reader import read as read_file
 from ..model import BPEModel
 from ..strict_json import parse
@@ -162,11 +163,11 @@ def serving_tekken(directory: Path) -> TekkenServing | None:
     """
     if not (directory / "tekken.json").is_file():
         return None
-    config = directory / "config.json"
+    config = directory / MODEL_CONFIG
     of_type = (
         parse(read_file(config), str(config)).get("model_type").value if config.is_file() else None
     )
-    why = f"model_type {of_type!r}" if of_type else "no model_type in a config.json"
+    why = f"model_type {of_type!r}" if of_type else f"no model_type in a {MODEL_CONFIG}"
     if of_type in TEKKEN_TYPES:
         if installed("mistral-common") is not None:
             return TekkenServing("MistralCommonBackend", f"{why}, and tekken.json", False)

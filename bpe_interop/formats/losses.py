@@ -43,6 +43,7 @@ from ..theory.byte_ranks import over_bytes
 from ..theory.pretokens import occurrence
 from ..theory.rewrite import Rewrite
 from ..witnesses import decoded_otherwise, first_differing_text
+from .names import GENERATION, MODEL_CONFIG
 from .round_trip import RoundTrip
 
 METADATA = frozenset({"chat_template", "extras"})
@@ -250,8 +251,8 @@ def network_files(extras: Mapping[str, Json]) -> tuple[str, ...]:
     settings = extras.get(NETWORK)
     keys = {*settings} if isinstance(settings, dict) else set[str]()
     if "generation" not in keys:
-        return ("config.json",)
-    return (*(("config.json",) if len(keys) > 1 else ()), "generation_config.json")
+        return (MODEL_CONFIG,)
+    return (*((MODEL_CONFIG,) if len(keys) > 1 else ()), GENERATION)
 
 
 def merges_words(rewrite: Rewrite) -> Words | None:
