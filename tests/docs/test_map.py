@@ -151,10 +151,10 @@ def test_every_path_on_a_map_exists(page: str) -> None:
     assert not {path for path in paths if not any(ROOT.glob(path.rstrip("/")))}
 
 
-def test_a_name_without_a_path_is_that_of_a_module() -> None:
-    """``core.py`` stands behind the folder that it is in."""
-    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    names = set(re.findall(r"`(\w+\.py)`", page))
+@every_map
+def test_a_name_without_a_path_is_that_of_a_module(page: str) -> None:
+    """``merging.py`` stands behind the folder that it is in."""
+    names = set(re.findall(r"`(\w+\.py)`", (ROOT / page).read_text("utf-8")))
     modules = {path.name for path in (ROOT / "bpe_interop").rglob("*.py")}
     assert names
     assert names <= modules | {path.name for path in ROOT.glob("*.py")}
@@ -236,7 +236,7 @@ _OTHERS = {
 """Names on the maps that are not ours to define."""
 
 
-@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+@every_map
 def test_the_names_on_a_map_are_defined(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     named = [name for name in _NAME.findall(text) if not name.endswith((".py", ".md", ".toml"))]
