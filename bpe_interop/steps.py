@@ -332,7 +332,10 @@ DecoderStep: TypeAlias = Union[
 ]
 
 
-def no_branch(step: NoReturn) -> TypeError:
-    """The error behind the last branch over a union of steps: of mypy, where one has no branch."""
+def no_branch(value: NoReturn) -> TypeError:
+    """The error behind the last branch over a closed union, such as one of steps.
+
+    mypy refuses the call where a member has no branch.
+    """
     # typing.assert_never is there from Python 3.11 on.
-    return TypeError(f"no branch for the step {type(step).__name__}")
+    return TypeError(f"no branch for {value!r}")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import PatternError
 from ..limits import PATTERN_SECONDS
-from ..steps import Pattern
+from ..steps import Pattern, no_branch
 from . import unicode
 from .charsets import AnyOf, Chars, CharSet, Property, code_points, parts
 from .misreadings import misread
@@ -26,6 +26,7 @@ from .pattern_emitter import emit
 from .pattern_parser import parse
 from .regex_syntax import (
     Alternation,
+    Anchor,
     Atomic,
     Leaf,
     Look,
@@ -279,7 +280,9 @@ def _spelled_out(node: Node, spelled: dict[CharSet, CharSet]) -> Node:
         return Alternation(tuple(_spelled_out(option, spelled) for option in node.options))
     if isinstance(node, Repeat | Atomic | Look):
         return replace(node, part=_spelled_out(node.part, spelled))
-    return node
+    if isinstance(node, Anchor):
+        return node
+    raise no_branch(node)
 
 
 @lru_cache(maxsize=256)

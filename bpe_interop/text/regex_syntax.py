@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, Union
 
-from ..steps import Dialect
+from ..steps import Dialect, no_branch
 from .charsets import CharSet
 
 Mode: TypeAlias = Literal["greedy", "lazy", "possessive"]
@@ -126,7 +126,9 @@ def children(node: Node) -> tuple[Node, ...]:
         return node.options
     if isinstance(node, Repeat | Atomic | Look):
         return (node.part,)
-    return ()
+    if isinstance(node, Leaf | Anchor):
+        return ()
+    raise no_branch(node)
 
 
 def steps(node: Node) -> int:
@@ -154,7 +156,9 @@ def matches_empty(node: Node) -> bool:
         return any(map(matches_empty, node.options))
     if isinstance(node, Repeat):
         return node.low == 0 or matches_empty(node.part)
-    return matches_empty(node.part) if isinstance(node, Atomic) else True
+    if isinstance(node, Look | Anchor):
+        return True
+    return matches_empty(node.part)
 
 
 def consumes(node: Node) -> bool:

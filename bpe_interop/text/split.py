@@ -227,7 +227,12 @@ def _behave(flagged: list[Flagged], behavior: Behavior) -> list[Cut]:
     joined: list[Cut] = []
     before = False
     for start, end, matched in flagged:
-        joins = matched == before if behavior == "contiguous" else matched and not before
+        if behavior == "contiguous":
+            joins = matched == before
+        elif behavior == "merged_with_previous":
+            joins = matched and not before
+        else:
+            raise no_branch(behavior)
         if joins and joined:
             joined[-1] = (joined[-1][0], end)
         else:

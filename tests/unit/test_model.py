@@ -12,8 +12,10 @@ from bpe_interop.encode.decode import own_bytes
 from bpe_interop.encode.stream import Chain
 from bpe_interop.errors import InvalidModelError
 from bpe_interop.model import Affixes, BPEModel, PairList, Vocab
+from bpe_interop.steps import Split
 from bpe_interop.text.decoders import decode_tokens
 from bpe_interop.text.normalize import align, leading, normalize
+from bpe_interop.text.regex_syntax import children
 from bpe_interop.text.split import split
 
 
@@ -49,8 +51,10 @@ class Unknown:
         lambda step: own_bytes(
             BPEModel(Vocab({b"a": 0}), PairList(()), alphabet="char", decoder=(step,))
         ),
+        lambda step: split((Split("a", step),), "ab"),
+        children,
     ],
 )
-def test_a_step_without_a_branch_is_an_error(run: Callable[[Any], object]) -> None:
-    with pytest.raises(TypeError, match="no branch for the step Unknown"):
+def test_what_has_no_branch_is_an_error(run: Callable[[Any], object]) -> None:
+    with pytest.raises(TypeError, match="no branch for Unknown"):
         run(Unknown())
