@@ -39,6 +39,20 @@ SAVE_ANEW = (
 )
 """The way where a file beside a pair names a class whose work is not known here."""
 
+NO_PAIR = frozenset({"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "Qwen3_5Tokenizer"})
+"""Classes that read no ``vocab.json`` in transformers 5.24: they have special tokens alone."""
+
+
+def of_a_pair(name: str) -> str:
+    """What ``AutoTokenizer`` does with a pair of files for a class not known here, and the way."""
+    if name.removesuffix("Fast") in NO_PAIR:
+        return (
+            f"for {name}, {TRANSFORMERS} reads no vocab.json, and AutoTokenizer has special "
+            "tokens alone: name the class of this pair in tokenizer_config.json"
+        )
+    return f"what {name} does with a pair is not known here: {SAVE_ANEW}"
+
+
 FAITHFUL = frozenset({DEFAULT, "PreTrainedTokenizer", "BloomTokenizer", "ParakeetTokenizer"})
 """Names (without ``Fast`` at the end) for which ``AutoTokenizer`` runs the file as it is."""
 

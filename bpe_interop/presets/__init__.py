@@ -148,9 +148,13 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
     if isinstance(model.merges, RankTable):
         way += ", or put a sidecar file beside the source"
     elif beside := [name for name in (CONFIG, "added_tokens.json") if name in model.origin.files]:
-        from ..transformers_classes import SAVE_ANEW  # the sentence alone, of a large table
+        from ..transformers_classes import SAVE_ANEW, of_a_pair  # sentences alone, of a large table
 
-        way = f"for what transformers makes of {' and '.join(beside)}: {SAVE_ANEW}; or {way}"
+        stated = model.origin.settings.get("tokenizer_class")
+        if isinstance(stated, str):
+            way = f"{of_a_pair(stated)}; or {way}"
+        else:
+            way = f"for what transformers makes of {' and '.join(beside)}: {SAVE_ANEW}; or {way}"
     return f"{way}; no preset knows these files by their sha256; there are {', '.join(PRESETS)}"
 
 

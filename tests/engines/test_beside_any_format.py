@@ -19,10 +19,13 @@ from bpe_interop.errors import (
     UnstatedError,
     UnsupportedError,
 )
+from bpe_interop.formats.huggingface.companions.other_formats import _PAIR_CLASSES
 from bpe_interop.model import all_ids
+from bpe_interop.transformers_classes import NO_PAIR
 from fixtures import TOKENIZERS
 from trust.verdicts.beside import Finder
 
+tokenizers = pytest.importorskip("tokenizers")
 transformers = pytest.importorskip("transformers")
 
 TEXTS = ("<|im_start|>hi<|im_end|>", "a<tool>b", "a <tool> b<|im_end|>", "<tool><|im_end|>zz")
@@ -82,13 +85,39 @@ def served(folder: Path) -> dict[str, Any]:
     return {"roles": roles, "ids": ids, "plain": [tokenizer.tokenize(text) for text in TEXTS]}
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("more", [{}, {"add_prefix_space": True}])
-@pytest.mark.parametrize("name", ["Qwen2Tokenizer", "GPT2Tokenizer"])
-def test_a_pair_of_a_known_class(tmp_path: Path, name: str, more: dict[str, bool]) -> None:
+@pytest.mark.parametrize(
+    "more", [{}, {"add_prefix_space": True}, {"add_bos_token": True, "bos_token": "<|im_start|>"}]
+)
+@pytest.mark.parametrize("name", _PAIR_CLASSES)
+def test_ids_of_a_pair_of_a_known_class(tmp_path: Path, name: str, more: dict[str, Any]) -> None:
     state(tmp_path / "A", name, pair(tmp_path / "A"), **more)
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "A")
+    ours = bpe_interop.load(tmp_path / "A")
+    for text in (*TEXTS, "a 1\u0301234  !!\n", " zz"):
+        ids = ours.encode(text, allowed_special="all", add_special_tokens=True)
+        assert ids == theirs(text)["input_ids"]
+
+
+@pytest.mark.parametrize("name", sorted(NO_PAIR))
+def test_a_class_that_reads_no_pair_is_named(tmp_path: Path, name: str) -> None:
+    pair(tmp_path / "A")
+    (tmp_path / "A" / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": name}))
+    assert "hi" not in transformers.AutoTokenizer.from_pretrained(tmp_path / "A").get_vocab()
+    with pytest.raises(UnstatedError) as refused:
+        bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf")
+    assert f"for {name}, transformers 5.24 reads no vocab.json" in str(refused.value)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["Qwen2Tokenizer", "GPT2Tokenizer", "RobertaTokenizer"])
+def test_a_pair_of_a_known_class(tmp_path: Path, name: str) -> None:
+    state(tmp_path / "A", name, pair(tmp_path / "A"))
     bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf")
     assert served(tmp_path / "B") == served(tmp_path / "A")
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "A")
+    written = tokenizers.Tokenizer.from_file(str(tmp_path / "B" / "tokenizer.json"))
+    for texts in (("a 1\u0301234  !!\n",), ("hi zz", "a<tool>b")):
+        assert written.encode(*texts).ids == theirs(*texts)["input_ids"]
 
 
 def test_an_added_token_of_a_pair_decodes_as_autotokenizer_does(tmp_path: Path) -> None:

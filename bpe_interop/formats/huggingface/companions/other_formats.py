@@ -33,8 +33,18 @@ from ....steps import JoinBytes, NormalizerStep, Prepend, SentencePieceText
 from ....strict_json import Node
 from ....text.bytechars import to_chars
 from ....tokenizer_config import CONFIG, OPEN, ROLES
-from ....transformers_classes import CLASSES, DEFAULT, LOWEST, MEASURED, SAVE_ANEW, TRANSFORMERS
+from ....transformers_classes import (
+    AROUND,
+    CLASSES,
+    DEFAULT,
+    LOWEST,
+    MEASURED,
+    SAVE_ANEW,
+    TRANSFORMERS,
+    of_a_pair,
+)
 from ...bos_eos import template_asked
+from ..post_processors import read_post_processor
 from .auto_class import (
     Choice,
     added_as_served,
@@ -56,7 +66,10 @@ from .files import (
     with_assumed,
 )
 
-_PAIR_CLASSES = ("GPT2Tokenizer", "Qwen2Tokenizer")
+_PAIR_CLASSES = (
+    *("GPT2Tokenizer", "CodeGenTokenizer", "GPTNeoXTokenizer", "CohereTokenizer"),
+    *("RobertaTokenizer", "BartTokenizer", "LEDTokenizer", "MvpTokenizer", "Qwen2Tokenizer"),
+)
 """Classes whose work on a pair is known, measured in transformers 5.24."""
 
 
@@ -76,9 +89,14 @@ def filled(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         # A .model has none: this one was read from one of the files, and all of them count.
         model = replace(model, chat_template=None)
     choice = choose(beside, byte_level=False)
-    model = _with_class(model, beside.config, choice, notes)
+    said = model
+    model = _with_class(said, beside.config, choice, notes)
+    of_class = model is not said
     own = len(model.added or ())
     model, lost = _with_tokens(model, beside, choice, notes)
+    if of_class and model.sequence_template is None:
+        template = _template_of(choice, beside.config, model, notes)
+        model = replace(model, sequence_template=template)
     if model.origin.format == "sentencepiece" and beside.config.get("add_bos_token").given:
         # The tokens of the roles may stand in any of the files.
         by_role = {role: token for token in model.added or () for role in token.roles}
@@ -180,12 +198,11 @@ def _with_class(model: BPEModel, config: Node, choice: Choice, notes: list[str])
     """What a class of transformers, which a file names, does with a pair of GPT-2."""
     if model.origin.format != "gpt2" or model.pretokenizer is not None:
         return model
-    plain = not any(config.get(key).value for key in ("add_bos_token", "add_eos_token"))
-    # What such a class does with other settings was not measured.
-    if choice.name not in _PAIR_CLASSES or not plain:
+    if choice.name not in _PAIR_CLASSES:
         if choice.name in CLASSES:
             notes.append(
-                f"{choice.because}, and what that does is not taken over here; {SAVE_ANEW}"
+                f"{choice.because}, and what that does is not taken over here; "
+                f"{of_a_pair(choice.name)}"
             )
         return model
     normalizer, pretokenizer = components(choice, config)
@@ -194,8 +211,30 @@ def _with_class(model: BPEModel, config: Node, choice: Choice, notes: list[str])
         model,
         normalizer=normalizer if model.normalizer is None else model.normalizer,
         pretokenizer=pretokenizer,
-        sequence_template=model.sequence_template or SequenceTemplate(),
     )
+
+
+def _template_of(
+    choice: Choice, config: Node, model: BPEModel, notes: list[str]
+) -> SequenceTemplate | None:
+    """What a class of transformers places around texts of a pair; None where a role is missing."""
+    by_role = {role: token for token in model.added or () for role in token.roles}
+    if choice.built is not None and choice.built.template == "cls sep":
+        # That class does not read add_bos_token.
+        ends = [by_role.get(role) for role in AROUND["cls sep"]]
+        if None in ends:
+            notes.append(f"{choice.because}, and it has no cls or no sep token to place")
+            return None
+        cls, sep = (list[Json]((token.text, token.id)) for token in ends if token is not None)
+        processor: dict[str, Json] = {"type": "RobertaProcessing", "cls": cls, "sep": sep}
+        processor |= {"trim_offsets": True, "add_prefix_space": False}
+        return read_post_processor(Node(processor, choice.name))[0]
+    if not any(config.get(f"add_{role}_token").given for role in ("bos", "eos")):
+        return SequenceTemplate()
+    template = template_asked(config, by_role, notes)
+    if template and not template.places_nothing and choice.name == "Qwen2Tokenizer":
+        notes.append(f"transformers {LOWEST}'s {choice.name} does not read add_bos_token")
+    return template
 
 
 def _with_tokens(
