@@ -150,7 +150,7 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
     elif beside := [name for name in (CONFIG, "added_tokens.json") if name in model.origin.files]:
         from ..transformers_classes import SAVE_ANEW, of_a_pair  # sentences alone, of a large table
 
-        stated = model.origin.settings.get("tokenizer_class")
+        stated = (model.origin.settings or {}).get("tokenizer_class")
         if isinstance(stated, str):
             way = f"{of_a_pair(stated)}; or {way}"
         else:
