@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bpe_interop.formats import all_formats
-from fixtures import FIXTURES
+from fixtures import TOKENIZERS
 from trust import commands
 from trust.commands import LONG, Source, some, sources, try_all
 
@@ -29,7 +29,7 @@ def handlers() -> Iterator[None]:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_command_on_some_sources(seed: int) -> None:
-    found = try_all(some(FIXTURES, 4, seed), LONG)
+    found = try_all(some(TOKENIZERS, 4, seed), LONG)
     assert found.faults == []
     done = {command for command, code in found.codes if code < 2}
     assert {f"convert {row.name}" for row in all_formats()} < done
@@ -37,9 +37,9 @@ def test_every_command_on_some_sources(seed: int) -> None:
 
 
 def test_files_and_folders_are_tried_alone() -> None:
-    named = {each.name for each in sources(FIXTURES)}
+    named = {each.name for each in sources(TOKENIZERS)}
     assert {"gpt2-tiny/gpt2", "gpt2-tiny/gpt2/encoder.json", "gpt2-tiny/gpt2/vocab.bpe"} <= named
-    assert [each.preset for each in sources(FIXTURES) if each.name == "shuffled-tiny/gpt2"] == [
+    assert [each.preset for each in sources(TOKENIZERS) if each.name == "shuffled-tiny/gpt2"] == [
         None,
         "gpt2",
     ]
@@ -53,7 +53,7 @@ def test_a_refusal_without_a_row_is_a_fault(
     listed = [Source("tokenizer.json", tmp_path / "tokenizer.json")]
     found = try_all(listed, LONG)
     assert len(found.faults) == found.codes.total() - 1  # all but train
-    fixture = [Source("cl100k-tiny/tiktoken", FIXTURES / "cl100k-tiny" / "tiktoken")]
+    fixture = [Source("cl100k-tiny/tiktoken", TOKENIZERS / "cl100k-tiny" / "tiktoken")]
 
     def failing() -> None:
         sys.stderr.write("Traceback (most recent call last)")

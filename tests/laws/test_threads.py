@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bpe_interop import load
-from fixtures import FIXTURES
+from fixtures import TOKENIZERS
 from trust import threads
 from trust.threads import SHARED, Shared, in_forked, in_spawned, in_threads
 
@@ -20,7 +20,7 @@ def test_threads_and_processes_get_the_ids_of_one(name: str) -> None:
 
 
 def test_other_ids_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokenizer, found = load(FIXTURES / SHARED[0]), Shared("x")
+    tokenizer, found = load(TOKENIZERS / SHARED[0]), Shared("x")
     rows = [("ab c", [7, 7])]
     in_threads(tokenizer, rows, 2, 0, found)
     assert found.wrong == ["in a thread, 'ab c' has other ids"] * threads.THREADS
