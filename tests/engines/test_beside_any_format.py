@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from command_line import Command
+from tokenizers import Tokenizer as Engine
 
 import bpe_interop
 from bpe_interop.errors import (
@@ -25,7 +26,6 @@ from bpe_interop.transformers_classes import NO_PAIR
 from fixtures import TOKENIZERS
 from trust.verdicts.beside import Finder
 
-tokenizers = pytest.importorskip("tokenizers")
 transformers = pytest.importorskip("transformers")
 
 TEXTS = ("<|im_start|>hi<|im_end|>", "a<tool>b", "a <tool> b<|im_end|>", "<tool><|im_end|>zz")
@@ -115,7 +115,7 @@ def test_a_pair_of_a_known_class(tmp_path: Path, name: str) -> None:
     bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf")
     assert served(tmp_path / "B") == served(tmp_path / "A")
     theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "A")
-    written = tokenizers.Tokenizer.from_file(str(tmp_path / "B" / "tokenizer.json"))
+    written = Engine.from_file(str(tmp_path / "B" / "tokenizer.json"))
     for texts in (("a 1\u0301234  !!\n",), ("hi zz", "a<tool>b")):
         assert written.encode(*texts).ids == theirs(*texts)["input_ids"]
 

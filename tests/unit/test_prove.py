@@ -274,8 +274,10 @@ def test_theorem_15_shows_no_places_of_other_steps_or_of_what_is_prepended(
     """These write every text alike, which is all that a Metaspace that never asks needs."""
     model = load_source(TOKENIZERS / "spm-tiny" / "huggingface").model
     assert first_different_character(one, other) is None
-    for prepend, outcome in (("first", "unknown"), ("always", "proved")):
-        step = Metaspace("\u2581", prepend)  # type: ignore[arg-type]
+    for step, outcome in (
+        (Metaspace("\u2581", "first"), "unknown"),
+        (Metaspace("\u2581", "always"), "proved"),
+    ):
         plain = replace(model, pretokenizer=(step,), sequence_template=None)
         a, b = replace(plain, normalizer=one), replace(plain, normalizer=other)
         assert prove(a, b).outcome == outcome
