@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from itertools import product
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -33,6 +34,7 @@ from bpe_interop.text.normalize import (
     repaired_spans,
 )
 from bpe_interop.text.unicode import WHITE_SPACE
+from bpe_interop.theory.normalizers import canonical_steps, has_plain_steps, plain_steps
 from fixtures.code_points import SCALARS
 
 AWKWARD = (
@@ -202,6 +204,35 @@ def test_what_comes_from_where_the_text_begins(
 def test_a_normalizer_of_sentencepiece_has_no_such_place() -> None:
     with pytest.raises(EncodeError, match="no engine has both"):
         leading((SentencePieceText(b"", True, "none", False),), "a")
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+@given(text=texts)
+def test_a_form_behind_itself_changes_nothing(
+    form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str
+) -> None:
+    """Theorem 15: neither what is written, nor what comes from the first character."""
+    once, twice = (UnicodeForm(form),), (UnicodeForm(form), UnicodeForm(form))
+    engine = getattr(normalizers, form)()
+    assert canonical_steps(twice) == once
+    written = engine.normalize_str(text)
+    assert engine.normalize_str(written) == written
+    assert leading(twice, text) == leading(once, text)
+
+
+@pytest.mark.parametrize("dummy", ["none", "prefix"])
+@pytest.mark.parametrize("collapse", [True, False])
+@pytest.mark.parametrize("escape", [True, False])
+def test_spaces_of_sentencepiece_are_simple_steps(
+    dummy: Literal["none", "prefix"], collapse: bool, escape: bool
+) -> None:
+    """Theorem 15: on every short text of spaces, U+2581 and letters."""
+    step = SentencePieceText(b"", collapse, dummy, escape, ("a b",))
+    assert has_plain_steps(step)
+    for size in range(6):
+        for chosen in product(" \u2581ab", repeat=size):
+            text = "".join(chosen)
+            assert normalize(plain_steps(step), text) == normalize((step,), text), text
 
 
 @given(texts)
