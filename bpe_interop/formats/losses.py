@@ -136,6 +136,22 @@ def losses_of(trip: RoundTrip) -> Iterator[Loss]:
             sure = each.unsaid or not each.refused or witness is not None
             # All that a model differs in from another is a field; metadata beside it has no loss.
             yield Loss(cast("Field", each.field), _grade(each), what, consequence, witness, sure)
+        if each.field == "added" and each.refused:
+            # Dropping what is found otherwise must not hide that generation ends elsewhere.
+            gained = gained_roles(trip)
+            if gained:
+                yield Loss("added", "metadata", f"roles: {gained}", "no id changes by it")
+
+
+def gained_roles(trip: RoundTrip) -> str:
+    """The tokens that the target gives a role to which the source has no token; mostly empty."""
+    had = {(token.text, role) for token in trip.model.added or () for role in token.roles}
+    given = [(token.text, role) for token in trip.again.added or () for role in token.roles]
+    gained = [f"{show(text)} becomes {role}" for text, role in given if (text, role) not in had]
+    if not gained:
+        return ""
+    holder = trip.format.holder or trip.format.title
+    return f"{', '.join(gained)}: the source names no token for it, {holder} or the file does"
 
 
 def _grade(decided: Decided) -> Grade:

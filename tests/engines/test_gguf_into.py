@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import shutil
 import struct
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.write import without_tensors
 from bpe_interop.io.reader import find
 from bpe_interop.model import BPEModel
+from bpe_interop.statement import Statement
 from fixtures import TOKENIZERS
 from fixtures import gguf_models as made
 
@@ -151,6 +154,52 @@ def test_a_role_that_only_the_existing_file_names_is_explained(tmp_path: Path) -
             "llama.cpp or the file does",
         )
     ]
+
+
+def with_an_end(tmp_path: Path, roles: bool) -> Path:
+    """A SentencePiece tokenizer with ``<|end|>``, with the files that name its roles or without."""
+    folder = TOKENIZERS / "spm-tiny/huggingface"
+    made = json.loads((folder / "tokenizer.json").read_bytes())
+    end = made["added_tokens"][2] | {"id": 1200, "content": "<|end|>"}
+    made["added_tokens"].append(end)
+    path = tmp_path / ("named" if roles else "bare") / "tokenizer.json"
+    path.parent.mkdir()
+    if roles:
+        shutil.copytree(folder, path.parent, dirs_exist_ok=True)
+    path.write_text(json.dumps(made))
+    return path.parent if roles else path
+
+
+def test_a_role_of_the_existing_file_comes_before_what_llama_cpp_takes_of_itself(
+    tmp_path: Path,
+) -> None:
+    """It takes 2 for eos where a file says nothing; generation would end elsewhere in silence."""
+    bare, old = with_an_end(tmp_path, roles=False), tmp_path / "old.gguf"
+    convert(bare, old, verify=False)
+    convert(bare, tmp_path / "end.gguf", said=Statement(roles={"eos": "<|end|>"}), verify=False)
+    for file, number in ((old, 2), (tmp_path / "end.gguf", 1200)):
+        done = convert(bare, tmp_path / f"new-{number}.gguf", into=file, verify=False)
+        fields = GGUFReader(tmp_path / f"new-{number}.gguf").fields
+        assert fields["tokenizer.ggml.eos_token_id"].contents() == number
+        assert not any("token was" in note for note in done.notes)
+    named = with_an_end(tmp_path, roles=True)
+    done = convert(named, tmp_path / "new.gguf", into=tmp_path / "end.gguf", verify=False)
+    fields = GGUFReader(tmp_path / "new.gguf").fields
+    assert fields["tokenizer.ggml.eos_token_id"].contents() == 2
+    assert 'end.gguf: its eos token was 1200 "<|end|>", and is 2 "</s>" now' in done.notes
+
+
+def test_a_role_that_a_token_gains_is_named_where_added_tokens_are_dropped(tmp_path: Path) -> None:
+    made = json.loads((TOKENIZERS / "spm-tiny/huggingface/tokenizer.json").read_bytes())
+    made["added_tokens"][2]["single_word"] = True  # llama.cpp has no such flag
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(made))
+    done = convert(path, tmp_path / "new.gguf", drop=["added"], verify=False)
+    roles = [loss for loss in done.losses if loss.what.startswith("roles: ")]
+    assert [(loss.field, loss.grade, loss.witness) for loss in roles] == [
+        ("added", "metadata", None)
+    ]
+    assert '"</s>" becomes eos' in roles[0].what
 
 
 def test_the_command_says_what_became_of_the_file(tmp_path: Path, command: Command) -> None:

@@ -9,7 +9,7 @@ last description. The data itself is never read here.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Final, NoReturn
 
@@ -18,8 +18,9 @@ from ...model import BPEModel
 from ...quoting import show
 from .. import Files
 from .head import Head, Key, Typed, head_of, key_bytes, parse_head, read_head, typed_of
-from .keys import ARCHITECTURE, CHAT, SCORES, TOKENS, TYPES, Keys
+from .keys import ARCHITECTURE, CHAT, ROLES, SCORES, TOKENS, TYPES, Keys
 from .tokens import UNUSED
+from .write import stated_roles
 
 ALIGNMENT: Final = "general.alignment"
 DEFAULT_ALIGNMENT: Final = 32
@@ -85,14 +86,16 @@ class KeptHead:
         """
         [(name, data)] = files.items()
         new = {key: typed_of(value) for key, value in parse_head(data, name).keys.items()}
-        parts = [*self._in_order(self.tokenizer_keys(new))]
+        parts = [*self._in_order(self._tokenizer_keys(new, stated_roles(model)))]
         head = self.head
         made = head_of(parts, head.tensors, version=head.version, order=head.order)
         made += self.tensors.described
         # The data of tensors begins at the next multiple of the alignment.
         return {name: made + bytes(-len(made) % self.tensors.alignment)}
 
-    def tokenizer_keys(self, written: Mapping[str, Typed]) -> dict[str, Typed]:
+    def _tokenizer_keys(
+        self, written: Mapping[str, Typed], stated: Collection[str]
+    ) -> dict[str, Typed]:
         """The keys about the tokenizer: what was written, fillers, what the old one said besides.
 
         Raises:
@@ -100,6 +103,12 @@ class KeptHead:
         """
         new = {key: typed for key, typed in written.items() if key.startswith(_TOKENIZER)}
         _fill(new, self._rows(), self.name)
+        # What the existing file says of a role comes before what llama.cpp takes of itself.
+        old, now = _texts(self.head.keys), new[TOKENS][1][1]
+        for role, key in ROLES.items():
+            entry = self.head.keys.get(key)
+            if role not in stated and entry is not None and _means_the_same(entry, old, now):
+                new.pop(key, None)
         return new | dict(self._other_tokenizer_keys(new))
 
     def notes(self, files: Files) -> Iterator[str]:
@@ -117,6 +126,10 @@ class KeptHead:
         if gone:
             yield f"{self.name}: left out, as they belong to the old tokenizer: {', '.join(gone)}"
         texts, old = _texts(now), _texts(before)
+        for role, key in ROLES.items():
+            was, becomes = _token_of(before.get(key), old), _token_of(now.get(key), texts)
+            if was and becomes and was != becomes:
+                yield f"{self.name}: its {role} token was {was}, and is {becomes} now"
         changed = [
             number for number, text in enumerate(old) if texts[number : number + 1] != [text]
         ]
@@ -199,6 +212,13 @@ def _texts(keys: Mapping[str, Key]) -> Sequence[bytes]:
     if entry is None or entry.members != "string" or not isinstance(entry.value, list):
         return []
     return entry.value
+
+
+def _token_of(key: Key | None, texts: Sequence[bytes]) -> str | None:
+    """The id that a key names, with its token; None without either."""
+    if key is None or not isinstance(key.value, int) or not 0 <= key.value < len(texts):
+        return None
+    return f"{key.value} {show(texts[key.value])}"
 
 
 def _means_the_same(key: Key, old: Sequence[bytes], now: Sequence[bytes]) -> bool:

@@ -15,7 +15,7 @@ from ...theory.pretokens import text_for
 from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.utf8 import missing_bytes, text_with
 from ...witnesses import merging_across_dropped
-from ..losses import Decided, Words, extras_told, flag_witness, merges_words
+from ..losses import Decided, Words, extras_told, flag_witness, gained_roles, merges_words
 from ..round_trip import RoundTrip
 from .into import KeptHead
 from .overlaps import equally_long, in_order_of_length
@@ -207,7 +207,7 @@ def _added(trip: RoundTrip, decided: Decided) -> Iterator[Words]:
     ours = {token.text: token for token in trip.model.added or ()}
     theirs = {token.text: token for token in trip.again.added or ()}
     if not decided.refused:
-        yield f"roles: {_roles_apart(ours.values(), theirs.values())}", "no id changes"
+        yield f"roles: {_roles_apart(trip)}", "no id changes"
         return
     ways: dict[str, list[tuple[str, str | None]]] = {}
     for way, what, witness in (
@@ -220,17 +220,16 @@ def _added(trip: RoundTrip, decided: Decided) -> Iterator[Words]:
         yield f"{what}{more}", "texts that hold it would be read otherwise", witness
 
 
-def _roles_apart(ours: Iterable[AddedToken], theirs: Iterable[AddedToken]) -> str:
+def _roles_apart(trip: RoundTrip) -> str:
     """Which roles tokens lose in llama.cpp, and which they gain."""
-    left, right = ([(t.text, role) for t in each for role in t.roles] for each in (ours, theirs))
-    lost = [f"{show(text)} is no longer {role}" for text, role in left if (text, role) not in right]
-    gained = [f"{show(text)} becomes {role}" for text, role in right if (text, role) not in left]
+    kept = {(token.text, role) for token in trip.again.added or () for role in token.roles}
+    ours = [(token.text, role) for token in trip.model.added or () for role in token.roles]
+    lost = [f"{show(text)} is no longer {role}" for text, role in ours if (text, role) not in kept]
     parts = [f"{', '.join(lost)}: a GGUF file cannot say it"] if lost else []
-    if gained:
-        parts.append(
-            f"{', '.join(gained)}: the source names no token for it, llama.cpp or the file does"
-        )
-    return "; ".join(parts) or "those of a token stand in another order"
+    gained = gained_roles(trip)
+    return "; ".join([*parts, gained] if gained else parts) or (
+        "those of a token stand in another order"
+    )
 
 
 def _found_otherwise(

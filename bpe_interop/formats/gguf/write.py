@@ -234,11 +234,10 @@ def _roles(model: BPEModel, listing: TokenListing, kind: str) -> dict[str, Typed
         for place, kind in enumerate(effective_of(listing))
         if kind in (CONTROL, UNKNOWN, USER_DEFINED)
     }
-    held = kept_of(model).get("keys", {})  # a role of an ordinary token among them
+    stated, ends = stated_roles(model), ends_of(model)
     for role, place in DEFAULTS[kind].items():
-        if place in numbers and ROLES[role] not in held:
-            by_role.setdefault(role, place)
-    ends = ends_of(model)
+        if place in numbers and role not in stated:
+            by_role[role] = place
     for role, end in zip(("bos", "eos"), ends or (None, None), strict=True):
         if end is not None:
             by_role[role] = listing.places[end.id]
@@ -250,6 +249,17 @@ def _roles(model: BPEModel, listing: TokenListing, kind: str) -> dict[str, Typed
     for at, role in enumerate(("bos", "eos")):
         keys[ADD[role]] = ("bool", ends is not None and ends[at] is not None)
     return keys
+
+
+def stated_roles(model: BPEModel) -> frozenset[str]:
+    """The roles that the model has a token for; llama.cpp chooses one for some of the others."""
+    kept = kept_of(model).get("keys", {})  # a role of an ordinary token among them
+    placed = zip(("bos", "eos"), ends_of(model) or (None, None), strict=True)
+    return frozenset(
+        {role for token in model.added or () for role in token.roles}
+        | {role for role, key in ROLES.items() if key in kept}
+        | {role for role, end in placed if end is not None}
+    )
 
 
 def embedding(files: Files) -> Callable[[BPEModel, Files], Files] | None:
