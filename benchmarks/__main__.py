@@ -6,19 +6,20 @@ import datetime
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from . import converting, encoding, loading, training, verifying
+from . import converting, encoding, exact, loading, training, verifying
 from .corpora import documents
 from .growth import GROUP, NAMES, curves
 from .machine import commit, machine, versions
 from .made import AbsentDataError, Place, place
 from .page import as_text, markdown, read, write
 from .results import Run
-from .running import run_work, selected
+from .running import Tick, run_work, selected
 from .works import Work
 
 WORKS: tuple[Work, ...] = (
@@ -61,7 +62,7 @@ def in_a_folder(context: click.Context, option: click.Parameter, path: Path | No
     "--from",
     "kept",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Measure nothing: take a run that was kept.",
+    help="Measure nothing: take a run that was kept. With --only exact, that is found anew.",
 )
 @click.option("--growth/--no-growth", "growing", default=None, help="How cost grows, too.")
 @click.option("--long", is_flag=True, help="Verify 1 GB of text, too; takes minutes.")
@@ -87,8 +88,13 @@ def main(
         asked = chosen(only, growing)
     except KeyError as error:
         raise click.UsageError(f"there is no work {error}; --list names them") from None
+    if kept is not None and only not in ((), (exact.GROUP,)):
+        raise click.UsageError("with --from, only exact is found anew: times are of one run")
     try:
-        run = read(kept) if kept is not None else measure(*asked, quick=quick, long=long)
+        run = measure(asked, quick=quick, long=long) if kept is None else read(kept)
+        if kept is not None and only:
+            with place(quick=quick) as here, _progress() as progress:
+                run.exactness = exact.exactness(here, versions(), _ticking(progress, 1))
     except (ValueError, AbsentDataError) as error:
         raise click.ClickException(str(error)) from None
     if json_file is not None:
@@ -105,25 +111,35 @@ def _list() -> None:
         click.echo(f"{work.group:10} {work.name:24} {work.title}")
     for name in NAMES:
         click.echo(f"{GROUP:10} {name:24} how cost grows")
+    click.echo(f"{exact.GROUP:10} {exact.GROUP:24} whose ids are right")
 
 
-def chosen(only: tuple[str, ...], growing: bool | None) -> tuple[tuple[Work, ...], tuple[str, ...]]:
-    """The works, and the names of the curves, that are asked for.
+class Chosen(NamedTuple):
+    """What is asked for: works, names of curves, and whether everybody's ids are compared."""
+
+    works: tuple[Work, ...]
+    growing: tuple[str, ...]
+    exact: bool
+
+
+def chosen(only: tuple[str, ...], growing: bool | None) -> Chosen:
+    """What is asked for.
 
     Raises:
         KeyError: a name that no work, no curve and no group has.
     """
     named = tuple(name for name in NAMES if name in only or GROUP in only)
-    rest = tuple(name for name in only if name not in NAMES and name != GROUP)
+    rest = tuple(name for name in only if name not in (*NAMES, GROUP, exact.GROUP))
     if growing is not None:
         named = (named or NAMES) if growing else ()
     elif not only:
         named = NAMES
-    return (selected(WORKS, rest) if rest or not only else ()), named
+    works = selected(WORKS, rest) if rest or not only else ()
+    return Chosen(works, named, not only or exact.GROUP in only)
 
 
-def measure(works: tuple[Work, ...], growing: tuple[str, ...], *, quick: bool, long: bool) -> Run:
-    """Measures works, and curves of how cost grows.
+def measure(asked: Chosen, *, quick: bool, long: bool) -> Run:
+    """Measures works, curves of how cost grows, and whose ids are right.
 
     Raises:
         AbsentDataError: the folder of real files is needed, and not named.
@@ -138,18 +154,16 @@ def measure(works: tuple[Work, ...], growing: tuple[str, ...], *, quick: bool, l
         packages=found,
     )
     with place(quick=quick) as here, _progress() as progress:
-        if any(_needs_data(work) for work in works) or growing:
+        if any(_needs_data(work) for work in asked.works) or asked.growing or asked.exact:
             _ = here.data
-        task = progress.add_task("", total=len(works))
-
-        def tick(what: str) -> None:
-            progress.update(task, description=what)
-
-        for work in works:
+        tick = _ticking(progress, len(asked.works))
+        for work in asked.works:
             run.works.append(run_work(work, here, found, tick))
-            progress.advance(task)
-        for curve in curves(here, growing, long=long, tick=tick):
+            progress.advance(progress.task_ids[0])
+        for curve in curves(here, asked.growing, long=long, tick=tick):
             run.growth.append(curve)
+        if asked.exact:
+            run.exactness = exact.exactness(here, found, tick)
         run.corpora = _corpora(here)
     run.seconds = time.perf_counter() - began
     return run
@@ -173,6 +187,11 @@ def _corpora(here: Place) -> list[dict[str, object]]:
         }
         for corpus in here.used()
     ]
+
+
+def _ticking(progress: Progress, steps: int) -> Tick:
+    task = progress.add_task("", total=steps)
+    return lambda what: progress.update(task, description=what)
 
 
 def _progress() -> Progress:

@@ -25,6 +25,8 @@ PACKAGES = (
     "snaptokens",
     "quicktok-v1",
     "splintr-rs",
+    "toktok-rs",
+    "tuetoken",
     "gigabpe",
     "tiktokenizer",
     "autotiktokenizer",

@@ -8,6 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from . import tables
+from .exact import KINDS, REFERENCE
 from .plots import draw
 from .results import Run, WorkRun, from_json, to_json
 
@@ -32,6 +33,10 @@ def markdown(run: Run) -> str:
         parts += [f"## {group}", *(part for work in works for part in _section(work))]
     for curve in run.growth:
         parts += [f"## {curve.title}", tables.growth(curve) if curve.series else curve.said]
+    if run.exactness is not None:
+        for kind, title in KINDS.items():
+            parts += [f"## {title}", tables.whose_ids(run.exactness, kind)]
+        parts += [tables.told_apart(run.exactness)]
     parts += ["## Machine", ", ".join(f"{k}: {v}" for k, v in run.machine.items())]
     parts += [tables.packages(run)]
     if run.corpora:
@@ -99,6 +104,8 @@ def rendered(run: Run, pictures: dict[str, str]) -> str:
         total=len(limits),
         unmet=len(limits) - met,
         missed=tables.reasons(run),
+        kinds=KINDS,
+        reference=REFERENCE,
     )
 
 

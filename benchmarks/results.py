@@ -110,6 +110,48 @@ class Curve:
     said: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An encoder's ids of texts in one mode, beside those of the engine of the format.
+
+    ``raised`` of the ``differing`` texts ended with an error. ``text`` is the shortest of them,
+    ``expected`` its ids, and ``theirs`` the encoder's, their number where it only counts, or the
+    error.
+    """
+
+    mode: Literal["special", "ordinary"]
+    texts: int
+    differing: int
+    raised: int
+    text: str = ""
+    expected: list[int] = field(default_factory=list)
+    theirs: list[int] | int | str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """An encoder and a tokenizer; ``differing`` of ``texts`` have other ids in some mode."""
+
+    peer: str
+    tokenizer: str
+    kind: str
+    state: Literal["ran", "refuses", "other kind", "absent", "failed"]
+    said: str = ""
+    differing: int = 0
+    texts: int = 0
+    modes: list[Asked] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Exactness:
+    """Whose ids are right. ``versions`` are those of the encoders."""
+
+    date: str
+    commit: str
+    versions: dict[str, str | None]
+    tried: list[Tried] = field(default_factory=list)
+
+
 @dataclass(slots=True)
 class Run:
     """A whole run: what is needed to write the page."""
@@ -122,6 +164,7 @@ class Run:
     corpora: list[dict[str, Any]] = field(default_factory=list)
     works: list[WorkRun] = field(default_factory=list)
     growth: list[Curve] = field(default_factory=list)
+    exactness: Exactness | None = None
     seconds: float = 0.0
 
 
@@ -193,6 +236,8 @@ def from_json(found: Mapping[str, Any]) -> Run:
     given = {key: value for key, value in found.items() if key != "format"}
     given["works"] = [_work(entry) for entry in found["works"]]
     given["growth"] = [_curve(entry) for entry in found["growth"]]
+    if given.get("exactness"):
+        given["exactness"] = _exactness(found["exactness"])
     return Run(**given)
 
 
@@ -219,3 +264,11 @@ def _curve(entry: Mapping[str, Any]) -> Curve:
         name: [Point(**point) for point in points] for name, points in entry["series"].items()
     }
     return Curve(**{**entry, "series": series})
+
+
+def _exactness(entry: Mapping[str, Any]) -> Exactness:
+    tried = [
+        Tried(**{**one, "modes": [Asked(**mode) for mode in one["modes"]]})
+        for one in entry["tried"]
+    ]
+    return Exactness(**{**entry, "tried": tried})

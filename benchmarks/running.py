@@ -42,12 +42,17 @@ class Said:
 
 
 def run_child(
-    place: Place, words: list[str], environ: Mapping[str, str], *, family: bool = False
+    place: Place,
+    words: list[str],
+    environ: Mapping[str, str],
+    *,
+    family: bool = False,
+    patience: float = PATIENCE,
 ) -> Said:
     """Runs Python with arguments, to its end; with ``family``, memory is that of all it started.
 
     Raises:
-        FailedError: it failed, or took longer than ``PATIENCE``.
+        FailedError: it failed, or took longer than ``patience`` (seconds).
     """
     before, began = _cpu(), time.perf_counter()
     try:
@@ -62,9 +67,9 @@ def run_child(
             ) as child,
             watched(child.pid if family else None) as memory,
         ):
-            out, errors = _ended(child)
+            out, errors = _ended(child, patience)
     except subprocess.TimeoutExpired:
-        raise FailedError(f"took longer than {PATIENCE:.0f} s") from None
+        raise FailedError(f"took longer than {patience:.0f} s") from None
     process, after = time.perf_counter() - began, _cpu()
     if child.returncode:
         raise FailedError(place.without_paths(_last_line(errors) or f"code {child.returncode}"))
@@ -75,10 +80,10 @@ def run_child(
     return Said(said, process, None if before is None or after is None else after - before)
 
 
-def _ended(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+def _ended(child: subprocess.Popen[bytes], patience: float) -> tuple[bytes, bytes]:
     """What a child wrote until its end. One that takes too long, or is left alone, is killed."""
     try:
-        return child.communicate(timeout=PATIENCE)
+        return child.communicate(timeout=patience)
     except BaseException:
         child.kill()
         raise

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from .ratios import Spread
-from .results import Curve, LimitRun, Run, SideRun, WorkRun
+from .results import Asked, Curve, Exactness, LimitRun, Run, SideRun, Tried, WorkRun
 from .works import OURS
 
 BARE = "bare interpreter"
@@ -265,6 +265,74 @@ def growth(curve: Curve) -> str:
 
 def _point(taken: float, peak: int | None) -> str:
     return seconds(taken) if peak is None else f"{seconds(taken)}, {mebibytes(peak)}"
+
+
+def whose_ids(found: Exactness, kind: str) -> str:
+    """The table of encoders and the tokenizers of one kind: who takes them, and is right."""
+    tried = [one for one in found.tried if one.kind == kind]
+    names = list(dict.fromkeys(one.tokenizer for one in tried))
+    rows = []
+    for peer in takers(found, kind):
+        cells = {one.tokenizer: _right(one) for one in tried if one.peer == peer}
+        version = found.versions.get(peer) or ""
+        rows.append((f"{peer} {version}".strip(), *(cells.get(name, "") for name in names)))
+    return table(("", *names), rows)
+
+
+def takers(found: Exactness, kind: str) -> list[str]:
+    """The encoders that have something to say of a kind of file."""
+    peers = (one.peer for one in found.tried if one.kind == kind and one.state != "other kind")
+    return [peer for peer in dict.fromkeys(peers) if peer]
+
+
+def _right(one: Tried) -> str:
+    if one.state == "ran":
+        return f"{one.differing:,} of {one.texts:,}" if one.differing else "ok"
+    return {"other kind": "-", "failed": "fails"}.get(one.state, one.state)
+
+
+def told_apart(found: Exactness) -> str:
+    """The table behind these: what was refused, and one text of each difference."""
+    rows = []
+    for one in sorted(found.tried, key=lambda one: one.peer):
+        name = f"{one.tokenizer} ({one.kind})"
+        if one.state in ("refuses", "failed"):
+            rows.append((one.peer, name, _right(one), code(one.said)))
+        rows += [(one.peer, name, _count(asked), _shown_text(asked)) for asked in one.modes]
+    return table(("encoder", "tokenizer", "", "shortest text"), (row for row in rows if row[2]))
+
+
+def _count(asked: Asked) -> str:
+    if not asked.differing:
+        return ""
+    raised = f", {asked.raised:,} with an error" if asked.raised else ""
+    return f"{asked.mode}: {asked.differing:,} of {asked.texts:,}{raised}"
+
+
+def _shown_text(asked: Asked) -> str:
+    """A text, and where its ids part: at most five from there on."""
+    text = code(ascii(asked.text))
+    if isinstance(asked.theirs, int):
+        return f"{text}: {asked.theirs} ids, the engine has {len(asked.expected)}"
+    if isinstance(asked.theirs, str):
+        return f"{text}: {code(asked.theirs)}"
+    same = 0
+    for one, other in zip(asked.theirs, asked.expected, strict=False):
+        if one != other:
+            break
+        same += 1
+    theirs, right = (_some(ids[same:]) for ids in (asked.theirs, asked.expected))
+    return f"{text}: {theirs}, the engine {right}" + (f" (after {same})" if same else "")
+
+
+def _some(ids: Sequence[int]) -> str:
+    return str([*ids[:5]]).removesuffix("]") + (", ...]" if len(ids) > 5 else "]")
+
+
+def code(text: str, longest: int = 100) -> str:
+    """A text as code, cut where it is long."""
+    text = text.replace("`", "'")
+    return f"`{text if len(text) <= longest else text[: longest - 3] + '...'}`"
 
 
 def packages(run: Run) -> str:

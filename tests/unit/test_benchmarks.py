@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import __main__ as command
-from benchmarks import page, running, tables
+from benchmarks import exact, page, running, tables
 from benchmarks.corpora import Texts, chats, corpora, documents
 from benchmarks.growth import NAMES
 from benchmarks.made import AbsentDataError, Place
@@ -21,17 +21,21 @@ from benchmarks.memory import watched
 from benchmarks.order import rotated
 from benchmarks.ratios import Spread, over, ratio, slope, spread
 from benchmarks.results import (
+    Asked,
     Curve,
+    Exactness,
     Point,
     Run,
     Sample,
     SideRun,
+    Tried,
     WorkRun,
     from_json,
     held_to,
     to_json,
 )
 from benchmarks.running import run_work, selected
+from benchmarks.sides import exact as sides
 from benchmarks.sides.growing import write_corpus, write_ranks
 from benchmarks.sides.training import Extrapolated, count_pairs, extrapolated, merge_pair
 from benchmarks.works import OURS, Limit, Side, Work
@@ -101,13 +105,14 @@ def test_works_are_chosen_by_name_or_group() -> None:
 
 
 def test_curves_are_chosen_too() -> None:
-    every = (command.WORKS, NAMES)
+    every = (command.WORKS, NAMES, True)
     assert command.chosen((), None) == command.chosen((), True) == every
-    assert command.chosen((), False) == (command.WORKS, ())
-    assert command.chosen(("text",), None) == ((), ("text",))
-    assert command.chosen(("growth",), None) == ((), NAMES)
-    works, curves = command.chosen(("import", "corpus"), None)
-    assert ([work.name for work in works], curves) == (["import"], ("corpus",))
+    assert command.chosen((), False) == (command.WORKS, (), True)
+    assert command.chosen(("text",), None) == ((), ("text",), False)
+    assert command.chosen(("growth",), None) == ((), NAMES, False)
+    assert command.chosen(("exact",), None) == ((), (), True)
+    works, curves, exact = command.chosen(("import", "corpus"), None)
+    assert ([work.name for work in works], curves, exact) == (["import"], ("corpus",), False)
 
 
 def test_names_are_unique_and_limits_name_sides() -> None:
@@ -182,6 +187,73 @@ def test_other_answers_meet_no_limit() -> None:
     wrong = _ran(OURS, 1)
     wrong.differs = "ids differ"
     assert _held(Limit("at most 2x", 2.0, peer="peer"), wrong, _ran("peer", 1)) is False
+
+
+# Whose ids are right.
+
+
+def test_ids_are_compared_with_those_of_the_engine(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On texts whose right ids are known: an error counts as other ids, the shortest is shown."""
+
+    def encoder(given: sides.Given) -> sides.Modes:
+        if given.kind == "pieces":
+            raise sides.OtherKindError
+        if given.kind == "ranks":
+            raise ValueError("no such\nranks")
+        yield "special", len
+        yield "ordinary", {"a": [1], "bb": [2], "ccc": [3]}.__getitem__
+
+    kept = {
+        "texts": {"special": ["a", "bb", "ccc"], "ordinary": ["a", "bb", "ccc", "d"]},
+        "ids": {"special": [[1], [2, 2], [3]], "ordinary": [[1], [4], [4], [5]]},
+    }
+    texts = tmp_path / "texts.json"
+    texts.write_text(json.dumps(kept), "utf-8")
+    monkeypatch.setattr(sides, "ENCODERS", {"peer": encoder})
+    monkeypatch.setattr(sides, "MEMORY", -1)
+    given = {"peer": "peer", "source": "", "preset": "", "folder": "", "texts": str(texts)}
+
+    def child(place: Place, words: list[str], environ: object, *, patience: float) -> running.Said:
+        run, _ = sides.tried(**dict(word.split("=", 1) for word in words[4:]))
+        return running.Said({"answer": run()}, 0.0, None)
+
+    monkeypatch.setattr(exact, "run_child", child)
+    monkeypatch.setattr(Place, "real", lambda self, name: tmp_path / name)
+    ran, refused, other = (
+        exact._tried(place, "peer", exact.Known("x", kind, "x"), given["texts"], here=True)
+        for kind in ("json", "ranks", "pieces")
+    )
+    assert (ran.state, ran.differing, ran.texts) == ("ran", 3, 3)
+    assert ran.modes == [
+        Asked("special", 3, 1, 0, "ccc", [3], 3),
+        Asked("ordinary", 4, 3, 1, "d", [5], "'d'"),
+    ]
+    assert (refused.state, refused.said, other.state) == ("refuses", "no such", "other kind")
+    found = Exactness("2026-01-01", "abc", {"peer": "1.0"}, [ran, refused, other])
+    assert tables.whose_ids(found, "json").splitlines()[2:] == ["| peer 1.0 | 3 of 3 |"]
+    assert tables.whose_ids(found, "ranks").splitlines()[2:] == ["| peer 1.0 | refuses |"]
+    assert tables.whose_ids(found, "pieces").splitlines()[2:] == []
+    assert tables.told_apart(found).splitlines()[2:] == [
+        "| peer | x (json) | special: 1 of 3 | `'ccc'`: 3 ids, the engine has 1 |",
+        "| peer | x (json) | ordinary: 3 of 4, 1 with an error | `'d'`: `'d'` |",
+        "| peer | x (ranks) | refuses | `no such` |",
+    ]
+
+
+def test_an_encoder_whose_process_ends_is_told(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def child(place: Place, words: list[str], environ: object, *, patience: float) -> running.Said:
+        raise running.FailedError("code -11")
+
+    monkeypatch.setattr(exact, "run_child", child)
+    monkeypatch.setattr(Place, "real", lambda self, name: ROOT / name)
+    known = exact.Known("x", "json", "x")
+    found = exact._tried(place, "kitoken", known, "texts.json", here=True)
+    assert (found.state, found.said) == ("failed", "code -11")
+    assert exact._tried(place, "kitoken", known, "texts.json", here=False).state == "absent"
 
 
 # Runs of small works, in processes as they are.
@@ -323,6 +395,9 @@ def run() -> Run:
     found.corpora.append(
         {"name": "english", "bytes": 10, "documents": 1, "sha256": "ab", "made_of": "a novel"}
     )
+    asked = [Asked("special", 9, 2, 0, "a|\n", [1, 2, 3], [1, 4])]
+    tried = [Tried("kitoken", "gpt2", "json", "ran", "", 2, 9, asked)]
+    found.exactness = Exactness("2026-01-02", "def456", {"kitoken": "1.0"}, tried)
     return found
 
 
@@ -353,9 +428,16 @@ def test_the_page_is_written_from_what_was_kept(run: Run, tmp_path: Path) -> Non
         "| load | 500 ms, 1 MiB | 1.00 s, 2 MiB | n^1.00 |",
         "| english | 10 | 1 | `ab` | a novel |",
         "| CPU | a fast one |",
+        "| kitoken 1.0 | 2 of 9 |",
+        "| kitoken | gpt2 (json) | special: 2 of 9 "
+        "| `'a\\|\\n'`: [4], the engine [2, 3] (after 1) |",
     ):
         assert line in text.splitlines()
     assert "Commit abc123, " in text
+    assert "Found on 2026-01-02, at commit def456." in text
+    done = CliRunner().invoke(command.main, ["--from", str(kept), "--only", "load"])
+    assert done.exit_code == 2
+    assert "only exact is found anew" in done.output
 
 
 def test_numbers_for_people() -> None:
