@@ -345,6 +345,12 @@ def report_lines(
         yield LabelledLine("not proved", each)
     for each in reasons:
         yield LabelledLine("because", each)
+    # A gate that is asked about ids only must not be taken for one of all that is locked.
+    if report.verdict in ("proved", "tested") and not reasons and _of_a_lock(report):
+        yield from (
+            LabelledLine("but", f"{each}; with --metadata this is not accepted")
+            for each in other_metadata(report)
+        )
     if report.verdict == "tested" or (report.verdict == "unknown" and report.compared > 0):
         yield LabelledLine("scope", subject(report))
     for stage in report.stages:
@@ -368,6 +374,10 @@ def report_lines(
     for note in report.notes:
         yield LabelledLine("note", note)
     yield from _failure_lines(report)
+
+
+def _of_a_lock(report: Report) -> bool:
+    return any(side.endswith(".lock") for side in (report.a, report.b))
 
 
 def check_lines(check: Check) -> Iterator[LabelledLine]:

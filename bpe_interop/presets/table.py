@@ -308,8 +308,8 @@ FAMILIES: tuple[ModelFamily, ...] = (
         "https://github.com/meta-llama/llama/blob/main/llama/tokenizer.py",
         _SPM_BOS,
         note="models made from Llama 2 may have the same file and no BOS before a text, as "
-        "Phi-3-mini: for such a one keep its tokenizer_config.json beside the file, or say "
-        "--template none",
+        "Phi-3-mini: for such a one keep a tokenizer_config.json that has add_bos_token beside the "
+        "file, or say --template none",
     ),
     ModelFamily(
         "mistral-v1",

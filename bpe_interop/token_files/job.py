@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import uuid
 from array import array
 from bisect import bisect_right
@@ -134,10 +135,12 @@ def eos_id(settings: Settings, model: BPEModel) -> int | None:
             return token.id
     first = [*(show(token.text) for token in special[:_NAMED]), *["..."][: len(special) > _NAMED]]
     there = f"there are {len(special):,}: {', '.join(first)}" if special else "there are none"
+    eos = shlex.quote(settings.eos)
     raise SourceError(
         f"there is no special token {show(settings.eos)}",
         where="--eos",
-        fix=f"name one by its text; {there}",
+        fix=f"name one by its text; {there}; or add it first: bpe-interop extend SRC NEW --special "
+        f"{eos} --eos {eos}",
     )
 
 

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -214,10 +215,14 @@ def _empty_side(settings: Settings, run: Run[Encoded]) -> SourceError | None:
     if settings.validation is None or not documents or 0 < validation < documents:
         return None
     side, part = ("training", "smaller") if validation else ("validation", "larger")
+    # A part in which all of so many documents miss one time in a hundred.
+    share = ceil(100 * (1 - 0.01 ** (1 / documents)))
+    enough = 100 - share if validation else share
+    such = f", such as {enough}%" if 0 < enough < 100 else ""
     return SourceError(
         f"of {many(documents, 'document')} none is for {side}",
         where="--validation",
-        fix=f"give a {part} part, another --seed or more documents, or leave it out",
+        fix=f"give a {part} part{such}, another --seed or more documents, or leave it out",
     )
 
 

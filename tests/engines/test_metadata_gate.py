@@ -163,6 +163,7 @@ def test_another_role_or_chat_template_fails_where_it_is_asked_for(
         assert head.startswith("PROVED ")
         assert head.endswith("; but not accepted") == bool(asked)
         assert below.startswith(f"because     {field}: ") == bool(asked)
+        assert below.startswith(f"but         {field}: ") == (locked and not asked)
         sign = "❌" if asked else "✅"
         assert page.with_suffix(".md").read_text("utf-8").startswith(f"## {sign} Proved equal")
         assert ran.stderr == ""
