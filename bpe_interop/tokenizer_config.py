@@ -1,5 +1,7 @@
 """The keys of ``tokenizer_config.json``: one table of who reads which, and what becomes of it.
 
+Here too is how a role's token and chat templates are spelled there, beside any format.
+
 :data:`KEYS` says of each key whether a lock file holds it, whether it is written again, beside
 which formats it is followed here, and what is said where it is not. A key that is not in the table
 changes nothing and is written again. Held true in the newest and the lowest transformers by
@@ -10,7 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .strict_json import Node
 
 CONFIG = "tokenizer_config.json"
 
@@ -141,3 +146,44 @@ def unread_keys(stated: Iterable[str], format: str) -> Iterator[str]:
         is_kept = travels(name) and format in _CARRYING
         if not (is_kept or format in beside or "*" in beside):
             yield name
+
+
+ROLE_ENDING = "_token"
+DEFAULT_CHAT = "default"
+
+
+def token_text(node: Node) -> str:
+    """The text of a token, which is written as a string or as an object with flags."""
+    return (node["content"] if isinstance(node.value, dict) else node).be(str)
+
+
+def roles_in(node: Node) -> dict[str, str | None]:
+    """Roles to texts, None (for null and false) or empty where the file says that there is none.
+
+    Raises:
+        FormatError: a role is neither a string nor an object with a ``content``.
+    """
+    named: dict[str, str | None] = {}
+    for key, value in node.be(dict).items():
+        role = key.removesuffix(ROLE_ENDING)
+        # `add_bos_token` and the like end so, too, and name no token.
+        if role == key or (role not in ROLES and not isinstance(value, (str, dict))):
+            continue
+        named[role] = token_text(node[key]) if value is not None and value is not False else None
+    return named
+
+
+def chats_in(config: Node) -> dict[str, str]:
+    """Chat templates by name: a text is the default, a list or an object gives names.
+
+    Raises:
+        FormatError: a template is no text.
+    """
+    node = config.get("chat_template")
+    if not node.given:
+        return {}
+    if isinstance(node.value, dict):
+        return {name: node[name].be(str) for name in node.value}
+    if isinstance(node.value, list):
+        return {each["name"].be(str): each["template"].be(str) for each in node.items()}
+    return {DEFAULT_CHAT: node.be(str)}

@@ -187,6 +187,8 @@ def test_a_model_that_was_tuned(tmp_path: Path) -> None:
     "files",
     [
         {"chat_template": [{"name": "default", "template": "D"}, {"name": "t", "template": "T"}]},
+        {"chat_template": {"default": "D", "t": "T"}},
+        {"chat_template": {"t": "T"}},
         {"chat_template": "old", "chat_template.jinja": "new"},
         {"chat_template.jinja": "new", "additional_chat_templates/rag.jinja": "R"},
         {"chat_template": "old", "additional_chat_templates/rag.jinja": "R"},
@@ -340,6 +342,19 @@ def test_roles_that_are_stated_beside_a_model_are_written_beside_one(
     for role in ("bos_token", "eos_token", "pad_token", "mask_token"):
         assert getattr(b, role) == getattr(a, role)
     assert (a.eos_token, a.pad_token, a.mask_token) == ("<|im_end|>", "<|im_start|>", "<unk>")
+
+
+def test_special_tokens_map_alone_gives_the_roles_of_a_model(tmp_path: Path) -> None:
+    model_file(tmp_path / "A")
+    roles = {"bos_token": "</s>", "eos_token": {"content": "<s>"}, "mask_token": "<unk>"}
+    (tmp_path / "A" / "special_tokens_map.json").write_text(json.dumps(roles), "utf-8")
+    # Without it 4.57 knows no class of the folder.
+    (tmp_path / "A" / "config.json").write_text('{"model_type": "llama"}', "utf-8")
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "A")
+    named = {role: getattr(theirs, f"{role}_token") for role in ("bos", "eos", "mask", "unk")}
+    added = bpe_interop.load(tmp_path / "A").model.added or ()
+    assert {role: token.text for token in added for role in token.roles} == named
+    assert named == {"bos": "</s>", "eos": "<s>", "mask": "<unk>", "unk": "<unk>"}
 
 
 def test_an_added_token_that_is_normalized_is_told(tmp_path: Path) -> None:

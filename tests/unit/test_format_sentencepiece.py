@@ -698,9 +698,15 @@ def test_a_bos_that_the_model_lacks_leaves_the_template_unsaid() -> None:
     assert FORMAT.load(files).chat_template == "{{ x }}"
 
 
-def test_of_several_chat_templates_the_default_is_the_models() -> None:
-    listed = [{"name": "default", "template": "d"}, {"name": "tool", "template": "t"}]
-    model = load(small(), **{CONFIG: json.dumps({"chat_template": listed}).encode()})
+@pytest.mark.parametrize(
+    "named",
+    [
+        [{"name": "default", "template": "d"}, {"name": "tool", "template": "t"}],
+        {"default": "d", "tool": "t"},
+    ],
+)
+def test_of_several_chat_templates_the_default_is_the_models(named: Any) -> None:
+    model = load(small(), **{CONFIG: json.dumps({"chat_template": named}).encode()})
     assert model.chat_template == "d"
 
 

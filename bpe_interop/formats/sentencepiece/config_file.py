@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from ...model import (
     AddedToken,
@@ -18,15 +19,21 @@ from ...model import (
     SequenceTemplate,
 )
 from ...quoting import show
-from ...strict_json import Node, parse
-from ...tokenizer_config import CONFIG, ROLES
+from ...strict_json import parse
+from ...tokenizer_config import CONFIG, DEFAULT_CHAT, ROLES, chats_in, roles_in
 from ..bos_eos import ends_of, template_asked
 
 
-def read_beside(
-    data: bytes, added: Iterable[AddedToken]
-) -> tuple[SequenceTemplate | None, str | None]:
-    """What ``tokenizer_config.json`` says: the sequence template and the default chat template.
+class Beside(NamedTuple):
+    """What the file says, with the roles of both files on the tokens."""
+
+    added: tuple[AddedToken, ...]
+    sequence_template: SequenceTemplate | None
+    chat_template: str | None
+
+
+def read_beside(data: bytes, added: Iterable[AddedToken], notes: list[str]) -> Beside:
+    """What ``tokenizer_config.json`` says of the tokens of a ``.model``.
 
     In a folder, ``formats/huggingface/companions`` asks again, with the tokens and roles of all its
     files.
@@ -34,47 +41,29 @@ def read_beside(
     Raises:
         FormatError: it is malformed.
     """
-    config, listed = parse(data, CONFIG), tuple(added)
-    tokens = {role: _token(config, role, listed) for role in ("bos", "eos")}
-    return template_asked(config, tokens, []), _chat_template(config)
-
-
-def _token(config: Node, role: str, added: tuple[AddedToken, ...]) -> AddedToken | None:
-    """The token of a role: the one that the file names, else the model's own."""
-    entry = config.get(f"{role}_token")
-    if isinstance(entry.value, dict):
-        entry = entry["content"]
-    if entry.given:
-        text = entry.be(str)
-        return next((token for token in added if token.text == text), None)
-    return next((token for token in added if role in token.roles), None)
-
-
-def with_roles_beside(
-    data: bytes, added: Iterable[AddedToken], notes: list[str]
-) -> tuple[AddedToken, ...]:
-    """The tokens of a ``.model`` with the roles that ``tokenizer_config.json`` states."""
-    config, listed = parse(data, CONFIG), tuple(added)
-    now = {role: token.text for token in listed for role in token.roles}
+    config, by_text = parse(data, CONFIG), {token.text: token for token in added}
+    now = {role: token.text for token in by_text.values() for role in token.roles}
+    stated = {role: text for role, text in roles_in(config).items() if role in ROLES}
+    # A template places the token that is named, and none where the .model lacks it.
+    placed = {role: by_text.get(text or "") for role, text in {**now, **stated}.items()}
     for role in ROLES:
-        if f"{role}_token" not in config:
-            continue
-        token = _token(config, role, listed)
-        if not config.get(f"{role}_token").value:
+        text = stated.get(role)
+        if role in stated and not text:
             now.pop(role, None)
-        elif token is not None:
-            if now.get(role, token.text) != token.text:
+        elif text in by_text:
+            if now.get(role, text) != text:
                 notes.append(
-                    f"{role} is {show(now[role])} in the .model and {show(token.text)} in "
-                    f"{CONFIG}, which counts"
+                    f"{role} is {show(now[role])} in the .model and {show(text)} in {CONFIG}, "
+                    "which counts"
                 )
-            now[role] = token.text
-    return tuple(
+            now[role] = text
+    marked = tuple(
         replace(
             token, roles=tuple(sorted(role for role, text in now.items() if text == token.text))
         )
-        for token in listed
+        for token in by_text.values()
     )
+    return Beside(marked, template_asked(config, placed, []), chats_in(config).get(DEFAULT_CHAT))
 
 
 def write_beside(model: BPEModel, own: Mapping[str, str]) -> dict[str, bytes]:
@@ -100,11 +89,3 @@ def write_beside(model: BPEModel, own: Mapping[str, str]) -> dict[str, bytes]:
         return {}
     text = json.dumps(config, ensure_ascii=False, indent=2) + "\n"
     return {CONFIG: text.encode("utf-8")}
-
-
-def _chat_template(config: Node) -> str | None:
-    template = config.get("chat_template")
-    if isinstance(template.value, list):
-        named = {entry["name"].be(str): entry["template"].be(str) for entry in template.items()}
-        return named.get("default")
-    return template.be(str) if template.given else None

@@ -88,10 +88,9 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     added = _added(listing, spec, unknown)
     template, chat_template = None, None
     if CONFIG in files:
-        from .config_file import read_beside, with_roles_beside
+        from .config_file import read_beside
 
-        template, chat_template = read_beside(files[CONFIG], added)
-        added = with_roles_beside(files[CONFIG], added, notes)
+        added, template, chat_template = read_beside(files[CONFIG], added, notes)
     origin = Origin(
         "sentencepiece",
         files=digests({key: files[key] for key in (name, CONFIG) if key in files}),

@@ -13,7 +13,20 @@ from ....errors import FormatError
 from ....model import AddedToken, Json
 from ....quoting import show
 from ....strict_json import Node, parse
-from ....tokenizer_config import CONFIG, DECODER, EXTRA, EXTRA_LIST, LOCKED, ROLES, travels
+from ....tokenizer_config import (
+    CONFIG,
+    DECODER,
+    DEFAULT_CHAT,
+    EXTRA,
+    EXTRA_LIST,
+    LOCKED,
+    ROLE_ENDING,
+    ROLES,
+    chats_in,
+    roles_in,
+    token_text,
+    travels,
+)
 from ....transformers_classes import PADS_LEFT, TRANSFORMERS
 from ...names import (
     ADDED,
@@ -115,9 +128,6 @@ def _lenient(files: Mapping[str, bytes], name: str) -> Node:
     return node
 
 
-_END = "_token"
-
-
 class StatedRole(NamedTuple):
     """A role, the text of its token, and the file (or the class) that says so."""
 
@@ -134,7 +144,7 @@ def read_roles(
     Raises:
         FormatError: a role is neither a string nor an object with a ``content``.
     """
-    config, special = _named(files_beside.config), _named(files_beside.special_map)
+    config, special = roles_in(files_beside.config), roles_in(files_beside.special_map)
     unread = DECODER in files_beside.config
     # Measured in transformers 5.24 (tokenization_utils_base.py, _from_pretrained): with the key
     # added_tokens_decoder in tokenizer_config.json, special_tokens_map.json is not read; without it
@@ -168,23 +178,6 @@ def with_assumed(
     return sorted(roles, key=lambda each: order.get(each.role, len(order)))
 
 
-def _named(node: Node) -> dict[str, str | None]:
-    """Roles to texts, null (or false, or empty) where the file says that there is none."""
-    named: dict[str, str | None] = {}
-    for key, value in node.be(dict).items():
-        role = key.removesuffix(_END)
-        # `add_bos_token` and the like end so, too, and name no token.
-        if role == key or (role not in ROLES and not isinstance(value, (str, dict))):
-            continue
-        named[role] = text_of(node[key]) if value is not None and value is not False else None
-    return named
-
-
-def text_of(node: Node) -> str:
-    """The text of a token, which is written as a string or as an object with flags."""
-    return (node["content"] if isinstance(node.value, dict) else node).be(str)
-
-
 def _own_names(files_beside: Companions, unread: bool) -> Iterator[tuple[str, str]]:
     """A model's own roles: ``extra_special_tokens``, or without it the older key, as an object."""
     for node in (
@@ -195,7 +188,7 @@ def _own_names(files_beside: Companions, unread: bool) -> Iterator[tuple[str, st
         if isinstance(extra.value, dict):
             for key in extra.value:
                 # The key may be written with its ending or without.
-                yield key.removesuffix(_END), text_of(extra[key])
+                yield key.removesuffix(ROLE_ENDING), token_text(extra[key])
 
 
 def _tell(
@@ -238,7 +231,7 @@ def extra_tokens(files_beside: Companions) -> tuple[str, ...]:
 
 
 def _texts(node: Node) -> list[str]:
-    return [text_of(each) for each in node.items()] if isinstance(node.value, list) else []
+    return [token_text(each) for each in node.items()] if isinstance(node.value, list) else []
 
 
 def padding_role(root: Node) -> Mapping[str, str]:
@@ -246,9 +239,6 @@ def padding_role(root: Node) -> Mapping[str, str]:
     padding = root.get("padding")
     named = padding.get("pad_token") if isinstance(padding.value, dict) else None
     return {"pad": named.be(str)} if named is not None and named.value else {}
-
-
-DEFAULT_NAME = "default"
 
 
 def read_chat_templates(
@@ -263,7 +253,7 @@ def read_chat_templates(
     # default unless the folder has one of that name. If there are any of these, chat_template in
     # tokenizer_config.json is not read.
     templates = _in_files(files)
-    stated = _in_config(config.get("chat_template"))
+    stated = chats_in(config)
     if templates and stated and templates != stated:
         where = CHAT_TEMPLATE if CHAT_TEMPLATE in files else CHAT_TEMPLATES
         notes.append(
@@ -271,19 +261,19 @@ def read_chat_templates(
             f"{where}, because it reads {CONFIG} only where no file holds a template"
         )
     templates = templates or stated
-    if templates and DEFAULT_NAME not in templates:
+    if templates and DEFAULT_CHAT not in templates:
         notes.append(
             f"chat templates have names ({', '.join(sorted(templates))}) and none is the default, "
             f"so {TRANSFORMERS} needs one to be named"
         )
-    default = templates.pop(DEFAULT_NAME, None)
+    default = templates.pop(DEFAULT_CHAT, None)
     return default, {name: templates[name] for name in sorted(templates)}
 
 
 def _in_files(files: Mapping[str, bytes]) -> dict[str, str]:
     templates: dict[str, str] = {}
     if CHAT_TEMPLATE in files:
-        templates[DEFAULT_NAME] = _text(files[CHAT_TEMPLATE], CHAT_TEMPLATE)
+        templates[DEFAULT_CHAT] = _text(files[CHAT_TEMPLATE], CHAT_TEMPLATE)
     for name, data in files.items():
         if name.startswith(CHAT_TEMPLATES) and name.endswith(".jinja"):
             templates[name[len(CHAT_TEMPLATES) : -len(".jinja")]] = _text(data, name)
@@ -299,22 +289,11 @@ def _text(data: bytes, name: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _in_config(node: Node) -> dict[str, str]:
-    if not node.given:
-        return {}
-    # A text, or templates by name, as an object or as a list.
-    if isinstance(node.value, dict):
-        return {name: node[name].be(str) for name in node.value}
-    if isinstance(node.value, list):
-        return {each["name"].be(str): each["template"].be(str) for each in node.items()}
-    return {DEFAULT_NAME: node.be(str)}
-
-
 def chat_templates_json(default: str | None, others: Mapping[str, Json]) -> Json:
     """What ``chat_template`` in ``tokenizer_config.json`` says, which every version reads."""
     if not others:
         return default
-    named = {**({} if default is None else {DEFAULT_NAME: default}), **others}
+    named = {**({} if default is None else {DEFAULT_CHAT: default}), **others}
     return [{"name": name, "template": template} for name, template in named.items()]
 
 
