@@ -18,11 +18,11 @@ from ..model import FLAGS_IN_WORDS, AddedToken, Affixes, BPEModel, Fallback, Kin
 from ..quoting import show
 from ..steps import ByteChars, Metaspace, PrefixSpace
 from ..text.normalize import normalize
-from ..theory.added_tokens import overlap, same_in_one_pass
+from ..theory.added_tokens import overlap
 from ..theory.equality import System, decide, plainly_equal, system_of
 from ..theory.normalizers import plain_normalizer
 from ..theory.rewrite import as_pairs
-from ..theory.user_defined import found_as_added, is_as_good_as_normal
+from ..theory.user_defined import found_as_added, is_as_good_as_normal, matching_tokens
 from ..theory.utf8 import UTF8_BYTES
 
 Splits: TypeAlias = Mapping[bytes, tuple[bytes, bytes]]
@@ -255,7 +255,7 @@ def _merges_symbols(model: BPEModel) -> bool:
 
 def compare_added(a: BPEModel, b: BPEModel) -> str:
     """Added tokens and their flags, with the user-defined ones that they can stand for."""
-    left, right = _tokens(a), _tokens(b)
+    left, right = (sorted(matching_tokens(model), key=lambda token: token.id) for model in (a, b))
     if left == right:
         return ""
     how = added_difference(left, right)
@@ -305,11 +305,3 @@ def _value(value: object) -> str:
     if isinstance(value, tuple):
         return "/".join(map(str, value)) or "none"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
-def _tokens(model: BPEModel) -> tuple[AddedToken, ...]:
-    """Added tokens by id, without the ``normalized`` flag where it cannot matter."""
-    added = sorted((*(model.added or ()), *found_as_added(model)), key=lambda token: token.id)
-    if not same_in_one_pass(plain_normalizer(model.normalizer or ()), added):
-        return tuple(added)
-    return tuple(replace(token, normalized=False) for token in added)

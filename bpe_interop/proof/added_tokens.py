@@ -15,10 +15,8 @@ from ..theory.added_tokens import (
     chained_texts,
     hiding_tokens,
     overlapping_texts,
-    same_in_one_pass,
 )
-from ..theory.normalizers import plain_normalizer
-from ..theory.user_defined import found_as_added, normal_form
+from ..theory.user_defined import matching_tokens, normal_form
 from .stage import NO_TEXT, Stage, TwoModels, counts, unstated_side
 
 _BESIDE = (
@@ -39,7 +37,8 @@ def added_stage(pair: TwoModels, *, special: bool) -> Stage:
     a, b, name = pair.a, pair.b, "special tokens" if special else "added tokens"
     if a.added is None or b.added is None:
         return _unsaid(pair, name, special)
-    tokens = _matching(a), _matching(b)
+    one, two = ([replace(token, roles=()) for token in matching_tokens(model)] for model in (a, b))
+    tokens = one, two
     left, right = ({t for t in each if t.special is special} for each in tokens)
     if left != right:
         return _compared(pair, name, left, right, tokens)
@@ -155,15 +154,6 @@ def _form(model: BPEModel, token: AddedToken) -> SoughtText:
     if token.normalized:
         text = normal_form(model, text)
     return SoughtText(text, token.normalized)
-
-
-def _matching(model: BPEModel) -> list[AddedToken]:
-    """Added tokens by what decides whether and where they match, user-defined ones among them."""
-    added = [*(model.added or ()), *found_as_added(model)]
-    # Theorem 18: where one pass finds the same, it does not count in which pass a token is found.
-    if not same_in_one_pass(plain_normalizer(model.normalizer or ()), added):
-        return [replace(token, roles=()) for token in added]
-    return [replace(token, roles=(), normalized=False) for token in added]
 
 
 NO_TEMPLATE = "neither side says what is placed around a text"

@@ -6,11 +6,14 @@ sentencepiece; tokenizers' ``added_vocabulary.rs``.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..merging.canonical import canonical
 from ..merging.symbols import user_defined
 from ..model import AddedToken, BPEModel
 from ..steps import SPACE, Replace, SentencePieceText
 from ..text.normalize import normalize
+from .added_tokens import same_in_one_pass
 from .normalizers import plain_normalizer
 
 
@@ -25,6 +28,18 @@ def found_as_added(model: BPEModel) -> tuple[AddedToken, ...]:
         # (Theorem 24). But an added token is looked for as the normalizer writes its text.
         if normalize(steps, text) == text
     )
+
+
+def matching_tokens(model: BPEModel) -> list[AddedToken]:
+    """Added tokens by what decides whether and where they match, user-defined ones among them.
+
+    They come in the order of the model. Roles stay, which do not matter for that.
+    """
+    added = [*(model.added or ()), *found_as_added(model)]
+    # Theorem 18: where one pass finds the same, it does not count in which pass a token is found.
+    if not same_in_one_pass(plain_normalizer(model.normalizer or ()), added):
+        return added
+    return [replace(token, normalized=False) for token in added]
 
 
 def normal_form(model: BPEModel, text: str) -> str:

@@ -24,7 +24,7 @@ from ...tokenizer_config import CONFIG, DEFAULT_CHAT, ROLES, chats_in, roles_in
 from ..bos_eos import ends_of, template_asked
 
 
-class Beside(NamedTuple):
+class StatedBeside(NamedTuple):
     """What the file says, with the roles of both files on the tokens."""
 
     added: tuple[AddedToken, ...]
@@ -32,7 +32,7 @@ class Beside(NamedTuple):
     chat_template: str | None
 
 
-def read_beside(data: bytes, added: Iterable[AddedToken], notes: list[str]) -> Beside:
+def read_beside(data: bytes, added: Iterable[AddedToken], notes: list[str]) -> StatedBeside:
     """What ``tokenizer_config.json`` says of the tokens of a ``.model``.
 
     In a folder, ``formats/huggingface/companions`` asks again, with the tokens and roles of all its
@@ -63,7 +63,7 @@ def read_beside(data: bytes, added: Iterable[AddedToken], notes: list[str]) -> B
         )
         for token in by_text.values()
     )
-    return Beside(marked, template_asked(config, placed, []), chats_in(config).get(DEFAULT_CHAT))
+    return StatedBeside(marked, template_asked(config, placed, []), chats_in(config).get(DEFAULT_CHAT))
 
 
 def write_beside(model: BPEModel, own: Mapping[str, str]) -> dict[str, bytes]:
