@@ -14,6 +14,7 @@ from typing import BinaryIO
 from ..errors import CheckFailedError, SourceError, TargetError
 from ..formats import Format
 from ..formats.names import KeptFile
+from .names import refuse_nul
 from .reader import unreadable
 from .target import naming_target
 
@@ -88,8 +89,7 @@ def existing_file(path: Path, row: Format) -> Iterator[ExistingFile]:
         )
     module, name = row.names.into.split(":")
     reader = getattr(importlib.import_module(f"..{module}", __package__), name)
-    if "\0" in str(path):
-        raise SourceError("a name cannot hold a NUL character", fix="check the name")
+    refuse_nul(path)
     try:
         if path.exists() and not path.is_file():
             raise SourceError("this is not a regular file", where=str(path), fix="name a file")

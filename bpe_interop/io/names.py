@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from ..errors import SourceError, TargetError
 from ..formats import file_names
 from ..formats.names import BESIDE, OTHERS
 
@@ -18,6 +19,19 @@ def spelled(name: str) -> str:
     Python holds such a byte as half a surrogate pair (PEP 383). This is for people, and no path.
     """
     return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def refuse_nul(path: Path, *, written: bool = False) -> None:
+    """Refuses a name that no file can have; the system itself would raise a bare ValueError.
+
+    Raises:
+        SourceError: it holds a NUL character; TargetError where a file is to be written there.
+    """
+    if "\0" in str(path):
+        kind, fix = (
+            (TargetError, "choose another target") if written else (SourceError, "check the name")
+        )
+        raise kind("a name cannot hold a NUL character", fix=fix)
 
 
 def before(folder: Path) -> str:

@@ -31,6 +31,7 @@ from .names import (
     mains,
     model_files,
     never_alone,
+    refuse_nul,
     spelled,
 )
 
@@ -104,8 +105,7 @@ def find(path: Path, format: str | None = None, *, alone: bool = False) -> Token
         UnsupportedError: it is something that is refused by name.
     """
     wanted = by_name(format) if format else None
-    if "\0" in str(path):
-        raise SourceError("a name cannot hold a NUL character", fix="check the name")
+    refuse_nul(path)
     try:
         source = _find(path, wanted, alone)
         return source if alone else replace(source, beside=_companions_of(source, path))

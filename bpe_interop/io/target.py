@@ -25,6 +25,7 @@ from .names import (
     halves,
     mains,
     one_file_endings,
+    refuse_nul,
     written_patterns,
 )
 
@@ -143,8 +144,7 @@ def check_target(target: Path, *, force: bool | None = False) -> None:
 
     ``force`` is None for what is never replaced.
     """
-    if "\0" in str(target):
-        raise TargetError("a name cannot hold a NUL character", fix="choose another target")
+    refuse_nul(target, written=True)
     if str(target).startswith("hf:"):
         name = str(target).removeprefix("hf:")
         raise TargetError(
@@ -217,8 +217,7 @@ def keep_apart(read: Iterable[str | Path], place: Path) -> None:
     Raises:
         TargetError: it would, or a link on the way to it.
     """
-    if "\0" in str(place):
-        raise TargetError("a name cannot hold a NUL character", fix="choose another target")
+    refuse_nul(place, written=True)
     target = Path(os.path.realpath(place))
     lost = {target, _place(place)}
     if not os.path.isdir(place):

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ..errors import TargetError
 from ..formats import Files, file_names
-from .names import beside_one_file
+from .names import beside_one_file, refuse_nul
 from .target import check_target, is_one_file, naming_target
 
 _PREFIX, _SUFFIX = ".bpe-interop-", ".tmp"
@@ -93,8 +93,7 @@ def check_file_target(target: Path) -> None:
     Raises:
         TargetError: it cannot.
     """
-    if "\0" in str(target):
-        raise TargetError("a name cannot hold a NUL character", fix="choose another")
+    refuse_nul(target, written=True)
     try:
         if os.path.isdir(target):
             raise TargetError("this is a directory", where=str(target), fix="name a file in it")

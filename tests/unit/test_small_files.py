@@ -23,6 +23,7 @@ from bpe_interop.formats.minbpe.read import load as load_minbpe
 from bpe_interop.formats.tekken.read import load as load_tekken
 from bpe_interop.formats.tekken.write import dump as dump_tekken
 from bpe_interop.io.host_file import ExistingFile
+from bpe_interop.io.writer import check_file_target
 from bpe_interop.sources import load_source
 from bpe_interop.text.borders import borders
 from fixtures import TOKENIZERS
@@ -156,6 +157,10 @@ def test_special_tokens_of_minbpe(lines: list[str], what: str) -> None:
 def test_paths_that_the_system_refuses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="NUL"):
         convert(SOURCE, "a\0b", to="hf")
+    with pytest.raises(TargetError, match="NUL"):
+        check_file_target(Path("a\0b.md"))
+    with pytest.raises(SourceError, match="NUL"):
+        load_source("a\0b")
     with pytest.raises(SourceError):
         load_source("a" * 5_000)
     for force in (False, True):
