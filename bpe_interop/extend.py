@@ -134,11 +134,11 @@ def with_tokens(
         # tokenizer.json holds it, and a .model is refused.
         flagged = {text for text in others if any((flags or {}).get(text, {}).values())}
         names_of = {text: text if text in flagged else _as_piece(text) for text in others}
-        ids = _numbered(model, {names_of[t]: number for t, number in others.items()}, pieces=True)
+        ids = _with_ids(model, {names_of[t]: number for t, number in others.items()}, pieces=True)
         given = {text: ids[name] for text, name in names_of.items()}
         model = _with_pieces(model, {t: n for t, n in given.items() if t not in flagged})
         others = {text: number for text, number in given.items() if text in flagged}
-    numbers = _numbered(model, {**asked, **others})
+    numbers = _with_ids(model, {**asked, **others})
     joined = _joined(model.added or (), numbers, {*others}, flags or {})
     added = _with_roles(model, list(joined), roles or {})
     new = {number for text, number in numbers.items() if text.encode() not in model.vocab.ids}
@@ -398,7 +398,7 @@ def _checked(tokens: Wanted) -> dict[str, int | None]:
     return asked
 
 
-def _numbered(
+def _with_ids(
     model: BPEModel, asked: Mapping[str, int | None], *, pieces: bool = False
 ) -> dict[str, int]:
     """Each text's id: the one it has, the one that is given, or the next after the largest."""

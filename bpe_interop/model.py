@@ -12,6 +12,7 @@ it is cut into bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import chain, compress, count, islice
@@ -30,6 +31,9 @@ MAX_ID = 2**32 - 1
 
 Alphabet: TypeAlias = Literal["byte", "char"]
 Kind: TypeAlias = Literal["normal", "byte", "control", "unknown", "user_defined", "unused"]
+Allowed: TypeAlias = Literal["all"] | AbstractSet[str]
+"""Special tokens that are found in a text; the others are ordinary text."""
+
 Json: TypeAlias = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]
 
 

@@ -9,9 +9,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from .errors import DisallowedSpecialError
-
-Allowed: TypeAlias = Literal["all"] | AbstractSet[str]
-"""Special tokens that are found in a text."""
+from .model import Allowed
 
 Disallowed: TypeAlias = Literal["all"] | Collection[str] | None
 """Texts that a text may not hold; what is empty, and None, refuses nothing."""

@@ -13,12 +13,11 @@ from .arguments import one_or_more, several
 from .errors import EngineError
 from .formats import WritingOption, by_name, way_of_writing
 from .loss import Field, Loss
-from .model import BPEModel, Json
+from .model import Allowed, BPEModel, Json
 from .special import (
     ALL,
     NONE,
     ORDINARY,
-    Allowed,
     Disallowed,
     SpecialRule,
     checked,

@@ -23,14 +23,13 @@ from ..errors import BpeInteropError, DisallowedSpecialError, SourceError, Unsta
 from ..gate import template_unsaid
 from ..io.reader import TokenizerSource
 from ..io.target import check_target, keep_apart
-from ..model import BPEModel, text_of
+from ..model import Allowed, BPEModel, text_of
 from ..presets import ways_to_say
 from ..quoting import escaped, show
 from ..sources import SourceOptions, load_source
-from ..text.added_tokens import Allowed
 from ..text.visible import many
 from ..token_files import LAYOUTS, SHARD_BYTES, EncodedCorpus, Settings, Step, Way, encode_corpora
-from ..token_files.job import NANOGPT, Special
+from ..token_files.job import NANOGPT, SpecialTexts
 from ..token_files.layouts import Dtype, LayoutName
 from ..token_files.writer import UNFINISHED
 from ..tokenizer import Tokenizer
@@ -92,7 +91,7 @@ class CorpusOptions:
                 "standard output: > FILE"
             )
 
-    def settings(self, special: Special, template: bool) -> Settings:
+    def settings(self, special: SpecialTexts, template: bool) -> Settings:
         """How documents become rows of ids, as the options say it."""
         sample = None if self.sample is None else parse_sample(self.sample)
         errors, most = _rule(self.errors)
@@ -257,7 +256,7 @@ def encode_command(
     source: str,
     text: str | None,
     by_line: bool,
-    special: Special,
+    special: SpecialTexts,
     add_special_tokens: bool,
     shown: bool,
     explain: bool,

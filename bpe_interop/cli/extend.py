@@ -193,7 +193,7 @@ def _wanted(asked: _ExtendOptions) -> _Wanted:
         ("--token", asked.token, False),
     ):
         for each in given:
-            text, number = _numbered(each)
+            text, number = _split_id(each)
             if number is None and text[:1] == "@" and Path(text[1:]).is_file():
                 raise click.UsageError(
                     f"{option} {text}: to add the tokens of that file give {option}s "
@@ -207,7 +207,7 @@ def _wanted(asked: _ExtendOptions) -> _Wanted:
     return wanted
 
 
-def _numbered(given: str) -> tuple[str, int | None]:
+def _split_id(given: str) -> tuple[str, int | None]:
     """``TOKEN=ID`` or ``TOKEN``."""
     text, equals, number = given.rpartition("=")
     if equals and number.isascii() and number.isdigit() and len(number) < 20:

@@ -25,7 +25,7 @@ from ..quoting import show
 from ..statement import Statement, as_stated
 from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained
-from ..train.training import Algorithm, Option, Tick, made_by_trainer
+from ..train.training import Algorithm, Option, StepTick, made_by_trainer
 from .manual import DECIDING, command
 from .options import (
     OneOf,
@@ -222,7 +222,7 @@ def _named_by_roles(
 
 
 @contextlib.contextmanager
-def _progress(request: Request, size: int) -> Iterator[Tick]:
+def _progress(request: Request, size: int) -> Iterator[StepTick]:
     """``size`` is that of the files in bytes, 0 if unknown."""
     # Others' trainers say on standard error what they cannot raise.
     with shown_progress("reading") as seen:

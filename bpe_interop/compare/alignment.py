@@ -13,7 +13,7 @@ from ..errors import BpeInteropError, DecodeError
 from ..quoting import show
 from .sides import ORDINARY, Mode
 
-Spans: TypeAlias = list[tuple[int, int]]
+TokenSpans: TypeAlias = list[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class _Side:
     def __init__(self, ids: Sequence[int], encoder: Encoder | None, text: str, mode: Mode) -> None:
         self.ids = tuple(ids)
         self.tokens: tuple[str, ...] = ()
-        self.spans: Spans | None = None
+        self.spans: TokenSpans | None = None
         if encoder is None:
             return
         contents = _contents(self.ids, encoder)
@@ -172,7 +172,7 @@ def _around(encoder: Encoder, mode: Mode, ids: tuple[int, ...]) -> tuple[int, in
     return (before, after) if fits else (0, 0)
 
 
-def _own_bytes(ids: Sequence[int], encoder: Encoder, text: str) -> Spans | None:
+def _own_bytes(ids: Sequence[int], encoder: Encoder, text: str) -> TokenSpans | None:
     """What tokens stand for, where their bytes one after another are the text."""
     contents = _contents(ids, encoder)
     if contents is None or b"".join(contents) != _utf8(text):
@@ -181,7 +181,7 @@ def _own_bytes(ids: Sequence[int], encoder: Encoder, text: str) -> Spans | None:
     return list(zip([0, *ends], ends, strict=False))
 
 
-def _offsets(ids: Sequence[int], encoder: Encoder, text: str, mode: Mode) -> Spans | None:
+def _offsets(ids: Sequence[int], encoder: Encoder, text: str, mode: Mode) -> TokenSpans | None:
     """What tokens stand for, as our encoder says, where it gives the same ids."""
     try:
         if mode.special == "parse":

@@ -137,7 +137,7 @@ class Corpora:
         return find_files(self.names, field=self.field)
 
 
-Tick: TypeAlias = Callable[[Progress], None]
+ProgressTick: TypeAlias = Callable[[Progress], None]
 Wanted: TypeAlias = Callable[[str], bool]
 
 
@@ -151,7 +151,7 @@ def compare_corpora(
     wanted: Wanted = lambda text: True,
     scope: Scope = "all",
     patience: int = sys.maxsize,
-    tick: Tick = lambda progress: None,
+    tick: ProgressTick = lambda progress: None,
 ) -> tuple[CorpusReport, bool]:
     """Compares two tokenizers over corpora: the report, and whether its ``patience`` ended it.
 
@@ -402,7 +402,7 @@ class _Reading:
         wanted: Wanted,
         scope: Scope,
         patience: int,
-        tick: Tick,
+        tick: ProgressTick,
     ) -> None:
         self._sides, self._corpora, self._files = sides, corpora, files
         self._sizes = [size or 0 for size in sizes]
@@ -577,7 +577,7 @@ def _by_parts(
     files: tuple[CorpusFile, ...],
     scope: Scope,
     patience: int,
-    tick: Tick,
+    tick: ProgressTick,
 ) -> tuple[CorpusReport, int]:
     check_parts_can_be_read(corpora.selection)
     corpus = CutCorpus(files)

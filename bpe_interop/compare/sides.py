@@ -27,10 +27,9 @@ from ..errors import (
     PatternError,
 )
 from ..io.reader import TokenizerSource
-from ..model import BPEModel
+from ..model import Allowed, BPEModel
 from ..presets import candidates
 from ..proof.stage import Scope
-from ..text.added_tokens import Allowed
 from ..text.decoders import joins_pieces
 from .corpus_report import SideName
 

@@ -15,9 +15,9 @@ from typing import TypeAlias, TypeVar
 from ..errors import EncodeError, UnstatedError
 from ..kernel import is_aside
 from ..kernel.encoder import TextEncoder
-from ..model import BPEModel, TemplatePart, TemplateText, checked_model
+from ..model import Allowed, BPEModel, TemplatePart, TemplateText, checked_model
 from ..steps import DecoderStep
-from ..text.added_tokens import AddedMatcher, Allowed
+from ..text.added_tokens import AddedMatcher
 from ..text.bytechars import to_bytes
 from ..text.decoders import Malformed
 from ..text.normalize import (

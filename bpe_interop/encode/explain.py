@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
 
 from ..merging.merger import Priority
-from ..text.added_tokens import Allowed
+from ..model import Allowed
 from . import Encoder
 from .offsets import PlacedPretoken
 from .pretoken import PretokenEncoder, _Found

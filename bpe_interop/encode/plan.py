@@ -31,9 +31,9 @@ from ..kernel.splitter import TableSplitter, splitter_of
 from ..memo import Memo
 from ..merging.canonical import canonical
 from ..merging.symbols import merges_missing, textual
-from ..model import Affixes, BPEModel, PairList, RankTable
+from ..model import Affixes, Allowed, BPEModel, PairList, RankTable
 from ..steps import SPACE, Metaspace, Prepend, PreTokenizerStep, Replace, UnicodeForm
-from ..text.added_tokens import SINGLE_WORD, AddedMatcher, Allowed
+from ..text.added_tokens import SINGLE_WORD, AddedMatcher
 from ..text.unicode import FormName, char_class, form_table, paged
 from ..theory.split_tables import split_tables
 from .pretoken import byte_ids, refuse_merged_fallback

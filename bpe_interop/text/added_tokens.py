@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
-from typing import Literal, NamedTuple, TypeAlias, Union
+from typing import NamedTuple
 
 from ..errors import EncodeError
-from ..model import AddedToken
+from ..model import AddedToken, Allowed
 from ..quoting import show
 from ..steps import NormalizerStep
 from .normalize import normalize
 from .unicode import WHITE_SPACE, char_class
-
-Allowed: TypeAlias = Union[AbstractSet[str], Literal["all"]]
-"""Which special tokens are looked for; the others are ordinary text."""
 
 _WHITE = re.compile(f"[{WHITE_SPACE}]*")
 _ASCII_WHITE = re.compile(r"[\t\n\x0b\x0c\r ]*")

@@ -28,16 +28,16 @@ from ..corpora import (
 from ..engines.choice import FASTEST
 from ..errors import ArgumentError, BpeInteropError, SourceError, TargetError
 from ..formats import Files
-from ..model import BPEModel
+from ..model import Allowed, BPEModel
 from ..quoting import show
-from ..special import Allowed, Disallowed
+from ..special import Disallowed
 from ..strict_json import LATER
 from ..tokenizer import Tokenizer
 from ..workers import Ticket, opened_from
 from ..workers.orders import Check
 from .layouts import INT64, LAYOUTS, SIGNED, Dtype, LayoutName, Rows, Writer, chunks
 
-Special: TypeAlias = Literal["text", "parse", "error"]
+SpecialTexts: TypeAlias = Literal["text", "parse", "error"]
 
 _NAMED = 20
 """How many special tokens an error names."""
@@ -73,7 +73,7 @@ class Settings:
 
     layout: LayoutName = "megatron"
     dtype: Dtype | None = None
-    special: Special = "error"
+    special: SpecialTexts = "error"
     template: bool = False
     eos: str | None = None
     max_length: int | None = None

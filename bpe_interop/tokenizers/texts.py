@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ..encode import Encoder
 from ..engines.library import guarded, library
 from ..errors import EngineError
-from ..model import FILE_FLAGS, Affixes, BPEModel, Fallback, Json
+from ..model import FILE_FLAGS, Affixes, Allowed, BPEModel, Fallback, Json
 from ..quoting import show
 from ..steps import ByteChars, Digits, Punctuation, Split, UnicodeForm
-from ..text.added_tokens import Allowed
 from .encoding import Fixed, Span
 
 if TYPE_CHECKING:

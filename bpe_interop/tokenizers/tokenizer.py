@@ -18,8 +18,8 @@ from ..errors import ArgumentError, EncodeError, UnsupportedError
 from ..formats import by_name
 from ..io.reader import read
 from ..io.writer import staged
+from ..model import Allowed
 from ..sources import load_source
-from ..text.added_tokens import Allowed
 from .encoding import Encoding, Stretch, Trim, merged, one_of, padded, placed, truncated
 from .texts import AddedToken, AddedVocabulary, Pipeline, Text
 

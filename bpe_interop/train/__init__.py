@@ -14,7 +14,7 @@ from .training import (
     Algorithm,
     Option,
     Request,
-    Tick,
+    StepTick,
     Training,
     empty,
     steps,
@@ -94,7 +94,7 @@ def train(
     return Tokenizer(learn(texts, request).model)
 
 
-def learn(texts: Texts, request: Request, tick: Tick = lambda what, number: None) -> Training:
+def learn(texts: Texts, request: Request, tick: StepTick = lambda what, number: None) -> Training:
     """Learns a model from texts, and tells what was learned; otherwise as :func:`train`."""
     refuse_names(texts)
     done = _learned(texts, request, tick)
@@ -103,7 +103,7 @@ def learn(texts: Texts, request: Request, tick: Tick = lambda what, number: None
     return done
 
 
-def _learned(texts: Texts, request: Request, tick: Tick) -> Training:
+def _learned(texts: Texts, request: Request, tick: StepTick) -> Training:
     if request.algorithm == "huggingface":
         from .huggingface import learn_with_tokenizers
 
@@ -115,7 +115,7 @@ def _learned(texts: Texts, request: Request, tick: Tick) -> Training:
     return _tutorial(texts, request, tick)
 
 
-def _tutorial(texts: Texts, request: Request, tick: Tick) -> Training:
+def _tutorial(texts: Texts, request: Request, tick: StepTick) -> Training:
     cut = steps(request.pattern, request.dialect)
     read = read_texts(texts, cuts(cut), tick)
     counted = count(read, cut, lambda size: tick("reading", size))

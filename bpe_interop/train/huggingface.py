@@ -13,7 +13,7 @@ from ..model import PairList, all_ids
 from ..text.bytechars import to_chars
 from .learner import BYTES
 from .pretokens import Handed, Texts, cuts, names_of, read_texts
-from .training import Request, Tick, Training, known_options, steps, untrained
+from .training import Request, StepTick, Training, known_options, steps, untrained
 
 OPTIONS = (
     "limit_alphabet",
@@ -25,7 +25,7 @@ OPTIONS = (
 """What ``BpeTrainer`` takes besides the vocabulary's size, the frequency and special tokens."""
 
 
-def learn_with_tokenizers(texts: Texts, request: Request, tick: Tick) -> Training:
+def learn_with_tokenizers(texts: Texts, request: Request, tick: StepTick) -> Training:
     """Learns with tokenizers, behind a byte-level pre-tokenizer with the pattern that was given.
 
     All 256 bytes are tokens, seen or not, unless the option ``initial_alphabet`` says otherwise.

@@ -30,7 +30,7 @@ from ..text.patterns import parse
 from ..text.spellings import is_known
 from ..text.split import compiled
 from ..theory.split_tables import split_tables
-from .training import Tick, empty
+from .training import StepTick, empty
 
 Texts: TypeAlias = Union[str, Path, Iterable[Union[str, Path]]]
 """A ``str`` is a text; a ``Path`` stands for files, as :func:`.corpora.find_files` says."""
@@ -103,7 +103,7 @@ def names_of(texts: Texts) -> str:
 
 
 def read_texts(
-    texts: Texts, cut: re.Pattern[str] | None = None, tick: Tick = lambda what, number: None
+    texts: Texts, cut: re.Pattern[str] | None = None, tick: StepTick = lambda what, number: None
 ) -> Iterator[str]:
     """The texts one after the other, of files as every command reads corpora.
 

@@ -13,7 +13,7 @@ from ..formats import by_name
 from ..gate import renamed
 from ..model import SequenceTemplate
 from .pretokens import LINES, Handed, Texts, names_of, read_texts
-from .training import Option, Request, Tick, Training
+from .training import Option, Request, StepTick, Training
 
 LONGEST = 4192
 """SentencePiece's own ``max_sentence_length``, in bytes."""
@@ -33,7 +33,7 @@ _OURS = (
 _QUIET = 3
 
 
-def learn_with_sentencepiece(texts: Texts, request: Request, tick: Tick) -> Training:
+def learn_with_sentencepiece(texts: Texts, request: Request, tick: StepTick) -> Training:
     """Learns with SentencePiece from the lines of the texts; options go to it as they are.
 
     Special tokens become control pieces.

@@ -30,7 +30,7 @@ Option: TypeAlias = Union[bool, int, float, str, list[str]]
 
 ALGORITHMS: tuple[Algorithm, ...] = ("tutorial", "huggingface", "sentencepiece")
 
-Tick: TypeAlias = Callable[[str, int], None]
+StepTick: TypeAlias = Callable[[str, int], None]
 """Called with what goes on and how far it is.
 
 ``"files"`` counts bytes of files on disk, ``"reading"`` bytes of UTF-8, ``"merging"`` merges.

@@ -9,9 +9,9 @@ from __future__ import annotations
 from .orders import Carried, Job, Ticket, Work, carry, opened_from
 from .run import (
     LIMIT,
+    PartTick,
     Progress,
     Run,
-    Tick,
     Workers,
     pool_of,
     run_corpus,
@@ -22,9 +22,9 @@ __all__ = [
     "LIMIT",
     "Carried",
     "Job",
+    "PartTick",
     "Progress",
     "Run",
-    "Tick",
     "Ticket",
     "Work",
     "Workers",

@@ -151,7 +151,7 @@ class Progress:
         return (self.total - self.read) * self.seconds / now
 
 
-Tick: TypeAlias = Callable[[Any, Any], None]
+PartTick: TypeAlias = Callable[[Any, Any], None]
 
 
 @dataclass
@@ -225,7 +225,7 @@ class _Runner(Generic[R]):
         parts: Iterable[W],
         workers: Workers,
         limit: float,
-        tick: Tick,
+        tick: PartTick,
         isolate: bool,
         most_failed: int,
         enough: Callable[[], bool],
@@ -428,7 +428,7 @@ def run_parts(
     workers: Workers,
     *,
     limit: float = LIMIT,
-    tick: Tick = lambda part, value: None,
+    tick: PartTick = lambda part, value: None,
     isolate: bool = False,
     most_failed: int = _MOST_FAILED,
     enough: Callable[[], bool] = lambda: False,

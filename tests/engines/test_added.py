@@ -20,7 +20,7 @@ from bpe_interop.encode import Encoder
 from bpe_interop.errors import EncodeError, UnsupportedError
 from bpe_interop.formats import by_name
 from bpe_interop.kernel import running
-from bpe_interop.model import AddedToken, BPEModel, PairList, Vocab
+from bpe_interop.model import AddedToken, Allowed, BPEModel, PairList, Vocab
 from bpe_interop.steps import (
     Lowercase,
     NormalizerStep,
@@ -28,7 +28,7 @@ from bpe_interop.steps import (
     Strip,
     UnicodeForm,
 )
-from bpe_interop.text.added_tokens import AddedMatcher, Allowed
+from bpe_interop.text.added_tokens import AddedMatcher
 from bpe_interop.text.bytechars import to_chars
 from bpe_interop.text.normalize import normalize
 

@@ -42,7 +42,7 @@ def compare_corpora(
     isolate: bool = False,
     wanted: engine.Wanted = lambda text: True,
     patience: int = sys.maxsize,
-    tick: engine.Tick = lambda progress: None,
+    tick: engine.ProgressTick = lambda progress: None,
     **reading: Any,
 ) -> CorpusReport:
     texts = Corpora(tuple(names), **reading)

@@ -16,13 +16,13 @@ from bpe_interop.encode.plan import _normal_form
 from bpe_interop.kernel import is_aside
 from bpe_interop.model import (
     AddedToken,
+    Allowed,
     SequenceTemplate,
     TemplatePart,
     TemplateText,
     TemplateToken,
 )
 from bpe_interop.steps import Lowercase, NormalizerStep, Prepend, Replace, UnicodeForm
-from bpe_interop.text.added_tokens import Allowed
 from bpe_interop.text.normalize import normalize
 from bpe_interop.text.unicode import FormName, form_table
 

@@ -19,7 +19,7 @@ from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, PatternError
 from bpe_interop.kernel import is_aside
 from bpe_interop.kernel.splitter import splitter_of
-from bpe_interop.model import AddedToken, BPEModel, RankTable, Vocab
+from bpe_interop.model import AddedToken, Allowed, BPEModel, RankTable, Vocab
 from bpe_interop.steps import (
     Behavior,
     Digits,
@@ -36,7 +36,6 @@ from bpe_interop.steps import (
     Words,
 )
 from bpe_interop.text import spellings
-from bpe_interop.text.added_tokens import Allowed
 from bpe_interop.text.normalize import repair
 from bpe_interop.text.split import compiled
 from bpe_interop.theory.split_tables import split_tables

@@ -63,7 +63,8 @@ def read_beside(data: bytes, added: Iterable[AddedToken], notes: list[str]) -> S
         )
         for token in by_text.values()
     )
-    return StatedBeside(marked, template_asked(config, placed, []), chats_in(config).get(DEFAULT_CHAT))
+    template, chats = template_asked(config, placed, []), chats_in(config)
+    return StatedBeside(marked, template, chats.get(DEFAULT_CHAT))
 
 
 def write_beside(model: BPEModel, own: Mapping[str, str]) -> dict[str, bytes]:
