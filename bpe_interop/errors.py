@@ -23,6 +23,11 @@
     ├── DisallowedSpecialError a special token is in a text and not allowed (also ValueError)
     └── EngineError            somebody else's library failed
         └── EngineMissingError ... or is not installed
+
+A page belongs to a class, and has a line in ``docs/refusals/index.md``. For a message with a page
+of its own, make a subclass (of ``UnsupportedError`` where a file is refused), and raise it with the
+place: in JSON ``node.where`` (``node.refuse`` raises ``UnsupportedError`` itself), in a ``.model``
+the file and the field, as ``_check_type`` in ``formats/sentencepiece/read.py`` does.
 """
 
 from __future__ import annotations

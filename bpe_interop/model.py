@@ -37,6 +37,11 @@ Allowed: TypeAlias = Literal["all"] | AbstractSet[str]
 Json: TypeAlias = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]
 
 
+# A new flag also goes into LOOKS_BESIDE and FILE_FLAGS below, and _LATER in fingerprint.py. It is
+# looked for by FLAGS in text/added_tokens.py and by native/src/added.rs; added_tokens.py of theory/
+# and of proof/ would else prove what is not so. formats/huggingface/, presets/own.py and
+# tokenizers/texts.py read it; flag_witness in formats/losses.py shows what is lost without it, and
+# as_run_by in compare/sides.py is of engines that do not have it.
 @dataclass(frozen=True, slots=True)
 class AddedToken:
     """A token that is cut out of a text before everything else.
@@ -317,6 +322,9 @@ class BPEModel:
 _WIDEST = 100
 """Characters of a field that ``str`` shows."""
 
+# A new one also has its stages in STAGES of proof/prove.py, its part in fingerprint.py if it
+# changes ids or text, its comparison in diff/, its place in holds and words of the formats, and its
+# page docs/refusals/LOSS-FIELD.md with a line in index.md there.
 FIELDS: tuple[Field, ...] = get_args(Field)
 """The shared names of ``diff()``, ``Loss.field``, ``--drop`` and every report."""
 

@@ -2,8 +2,12 @@
 
 All of it is what tiktoken 0.14 says (``tiktoken_ext/openai_public.py``, ``tiktoken/model.py``).
 Presets, tiktoken's names, the names that a plugin cannot have, and the files that are fetched for
-tests come from here. ``tests/unit/test_tiktoken_names.py`` and ``tests/unit/test_presets.py`` hold
-it against tiktoken.
+tests come from here. ``tests/unit/test_tiktoken_names.py`` and ``tests/unit/test_presets.py``
+compare it with tiktoken.
+
+With a new encoding, lists of names change: by hand in ``docs/refusals/ERROR-unknown-encoding.md``
+and ``ERROR-unknown-model.md``; ``python tests/transcripts.py`` writes those of messages, and
+``python -m trust matrix`` the table of ``docs/conversions.md``.
 """
 
 from __future__ import annotations

@@ -56,6 +56,10 @@ from ..tokenizer_config import CONFIG
 
 KEY = "bpe_interop_lock"
 VERSION = 5
+"""The layout. It goes up where an older file would be misread, or not be read: with other keys,
+another packing, or a field of the model that goes, or means something else. A new field with a
+default needs none, if ``_LATER`` in ``fingerprint.py`` leaves it out where it is unset: such a lock
+is read, and compared by its model, because its ``settings`` differ."""
 
 
 @dataclass(frozen=True, slots=True)

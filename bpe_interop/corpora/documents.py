@@ -14,6 +14,9 @@ from typing import BinaryIO, Literal, NamedTuple, Protocol, TypeAlias
 from ..errors import SourceError, not_utf8
 from .remote import RemoteFile
 
+# A new kind has its row in BY_BYTES below; one that is not cut by bytes is named where selection.py
+# and parts.py ask for Parquet. The ends of its names are in _KINDS of selection.py; its help is in
+# cli/options.py, docs/scale.md and docs/training.md.
 Kind: TypeAlias = Literal["text", "jsonl", "parquet"]
 Errors: TypeAlias = Literal["strict", "replace", "skip"]
 BytesRead: TypeAlias = Callable[[], int]

@@ -41,8 +41,10 @@ _Segment: TypeAlias = tuple["int | None", str, int, Spans]
 """An added token's id; or None, and a normalized text with ``first`` of its splitter
 (:meth:`Encoder._begins`). Then, for each character, the characters that it comes from."""
 
-_REMEMBERED, _SHORT = 1 << 16, 128
-"""How many pretokens are remembered with their ids, and of how many characters at most."""
+_REMEMBERED = 1 << 16
+"""How many pretokens are remembered with their ids: the cache of ``native/src/known.rs``."""
+_SHORT = 128
+"""Of how many characters at most they are."""
 
 _ASKED = 64
 """For how many sets of special tokens the kernel's encoder is kept."""

@@ -29,7 +29,13 @@ GROUP = "bpe_interop.formats"
 
 
 WritingOption: TypeAlias = Literal["plugin", "vocab-listing", "vocab-names"]
-"""The options of writing of our formats, which are ``Format.options`` of each."""
+"""The options of writing of our formats, which are ``Format.options`` of each.
+
+One is a name without a value (``--names vocab`` is ``vocab-names``). A new one is a function in the
+format's ``write.py``, with what it loses in ``Format.drops``; its click option and its field in
+``_ConvertOptions`` are in ``cli/convert.py``; the pattern of a further file that it writes is in
+``written`` of ``names.py``. It is described in ``docs/formats.md``.
+"""
 
 
 @dataclass(frozen=True, slots=True)

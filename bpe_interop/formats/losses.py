@@ -2,7 +2,12 @@
 
 One rule decides for all formats. The fields are those in which the model and what came back
 differ. A field is lost, so that ids or texts may change, unless the stages of the proof that look
-at it are proved. A format brings sentences, and no decision.
+at it are proved. A format brings sentences, and no decision; what could be done about a loss is
+said in ``gate.py``, for a format knows no presets.
+
+After a change, ``python -m trust decisions`` writes ``fixtures/decisions.txt``: review each row
+that is other. A grade that a field never had needs its line under *Grades* in its page
+``LOSS-FIELD``.
 """
 
 from __future__ import annotations

@@ -446,6 +446,7 @@ def _span_parquet(folder: Path, stem: str, dtype: Dtype, start: int, count: int)
     return ids
 
 
+# A new one also has its name in LayoutName, and in SIGNED if it keeps ids as int32.
 LAYOUTS: Mapping[str, Layout] = {
     "megatron": Layout(("bin", "idx"), _Megatron, _read_megatron, _span("bin")),
     "npy": Layout(

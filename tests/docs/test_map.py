@@ -151,6 +151,15 @@ def test_every_path_on_a_map_exists(page: str) -> None:
     assert not {path for path in paths if not any(ROOT.glob(path.rstrip("/")))}
 
 
+def test_every_short_path_of_the_architecture_exists() -> None:
+    """Those of its tables are below the package, or below the tests."""
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    paths = re.findall(r"`([\w.*-]+/[\w./*-]*)`", text)
+    assert len(paths) > 200, "paths are not seen"
+    roots = (ROOT, PACKAGE, ROOT / "tests")
+    assert not {p for p in paths if not any(any(root.glob(p.rstrip("/"))) for root in roots)}
+
+
 @every_map
 def test_a_name_without_a_path_is_that_of_a_module(page: str) -> None:
     """``merging.py`` stands behind the folder that it is in."""
@@ -229,6 +238,7 @@ def defined() -> set[str]:
     return found
 
 
+_ENDS = (".html", ".md", ".py", ".rs", ".toml")
 _OTHERS = {
     *("AutoTokenizer", "BPE_INTEROP_DATA", "FixedLength", "dev", "functools", "helpers"),
     *("importlib", "manager", "mod", "xllamacpp"),
@@ -239,7 +249,7 @@ _OTHERS = {
 @every_map
 def test_the_names_on_a_map_are_defined(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
-    named = [name for name in _NAME.findall(text) if not name.endswith((".py", ".md", ".toml"))]
+    named = [name for name in _NAME.findall(text) if "." + name.rpartition(".")[2] not in _ENDS]
     names = {part for name in named for part in name.split(".")}
     folders = {path.name for path in ROOT.glob("**/bpe_interop/**/") if path.is_dir()}
     assert len(names) > 20

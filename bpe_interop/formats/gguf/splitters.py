@@ -163,6 +163,9 @@ def _same(row: NamedSplitter, *names: str) -> dict[str, NamedSplitter]:
     return dict.fromkeys(names, row)
 
 
+# The tests load every name here, and in NOT_HELD, in the engine. Where llama.cpp is newer than the
+# engine, raise xllamacpp in pyproject.toml, and "examined" of its row in engines/rows.py. Then
+# "python -m trust gguf" writes docs/gguf-names.md and docs/trust/gguf.md.
 SPLITTERS: Final[Mapping[str, NamedSplitter]] = MappingProxyType(
     {
         "default": NamedSplitter((_DEFAULT_PUNCTUATION, GPT2, r"\p{N}+", _THREE_DIGITS)),
