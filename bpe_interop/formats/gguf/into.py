@@ -19,8 +19,8 @@ from ...quoting import show
 from .. import Files
 from .head import Head, Key, Typed, head_of, key_bytes, parse_head, read_head, typed_of
 from .keys import ARCHITECTURE, CHAT, ROLES, SCORES, TOKENS, TYPES, Keys
-from .tokens import UNUSED
-from .write import stated_roles
+from .tokens import GAPS, UNUSED
+from .write import stated_ids
 
 ALIGNMENT: Final = "general.alignment"
 DEFAULT_ALIGNMENT: Final = 32
@@ -86,7 +86,7 @@ class KeptHead:
         """
         [(name, data)] = files.items()
         new = {key: typed_of(value) for key, value in parse_head(data, name).keys.items()}
-        parts = [*self._in_order(self._tokenizer_keys(new, stated_roles(model)))]
+        parts = [*self._in_order(self._tokenizer_keys(new, stated_ids(model)))]
         head = self.head
         made = head_of(parts, head.tensors, version=head.version, order=head.order)
         made += self.tensors.described
@@ -105,9 +105,9 @@ class KeptHead:
         _fill(new, self._rows(), self.name)
         # What the existing file says of a role comes before what llama.cpp takes of itself.
         old, now = _texts(self.head.keys), new[TOKENS][1][1]
-        for role, key in ROLES.items():
+        for key in {*ROLES.values(), *GAPS.values()}.difference(stated):
             entry = self.head.keys.get(key)
-            if role not in stated and entry is not None and _means_the_same(entry, old, now):
+            if entry is not None and _means_the_same(entry, old, now):
                 new.pop(key, None)
         return new | dict(self._other_tokenizer_keys(new))
 

@@ -234,9 +234,9 @@ def _roles(model: BPEModel, listing: TokenListing, kind: str) -> dict[str, Typed
         for place, kind in enumerate(effective_of(listing))
         if kind in (CONTROL, UNKNOWN, USER_DEFINED)
     }
-    stated, ends = stated_roles(model), ends_of(model)
+    stated, ends = stated_ids(model), ends_of(model)
     for role, place in DEFAULTS[kind].items():
-        if place in numbers and role not in stated:
+        if place in numbers and ROLES[role] not in stated:
             by_role[role] = place
     for role, end in zip(("bos", "eos"), ends or (None, None), strict=True):
         if end is not None:
@@ -251,15 +251,13 @@ def _roles(model: BPEModel, listing: TokenListing, kind: str) -> dict[str, Typed
     return keys
 
 
-def stated_roles(model: BPEModel) -> frozenset[str]:
-    """The roles that the model has a token for; llama.cpp chooses one for some of the others."""
+def stated_ids(model: BPEModel) -> frozenset[str]:
+    """The keys of roles that the model has a token for; llama.cpp chooses one for some others."""
     kept = kept_of(model).get("keys", {})  # a role of an ordinary token among them
     placed = zip(("bos", "eos"), ends_of(model) or (None, None), strict=True)
-    return frozenset(
-        {role for token in model.added or () for role in token.roles}
-        | {role for role, key in ROLES.items() if key in kept}
-        | {role for role, end in placed if end is not None}
-    )
+    roles = {role for token in model.added or () for role in token.roles}
+    roles |= {role for role, end in placed if end is not None}
+    return frozenset({key for role, key in ROLES.items() if role in roles} | {*kept})
 
 
 def embedding(files: Files) -> Callable[[BPEModel, Files], Files] | None:
