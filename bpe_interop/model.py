@@ -227,6 +227,17 @@ def digests(files: Mapping[str, bytes]) -> dict[str, str]:
     return {name: sha256(data).hexdigest() for name, data in files.items()}
 
 
+def digest_of(files: Mapping[str, bytes], more: bytes = b"") -> str:
+    """One sha256 (hex) of all names and contents, in the order of the names, and of more bytes."""
+    # Manifests and states hold it: another way of hashing would end them.
+    digest = sha256()
+    for name, data in sorted(files.items()):
+        digest.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
+        digest.update(data)
+    digest.update(more)
+    return digest.hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a model came from. Not part of what it is: two models may differ here and be equal.

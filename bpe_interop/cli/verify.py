@@ -123,8 +123,8 @@ class _Sides(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class _Texts:
-    """What it is compared on, as the options say it."""
+class _CorpusOptions:
+    """The corpora that it is compared on, as the options say them."""
 
     corpora: tuple[str, ...]
     field: str | None
@@ -235,12 +235,12 @@ class _Required:
 @click.option("--full", is_flag=True, help="Show long patterns whole.")
 @offline_option
 @json_option
-@gathers(sides=_Sides, texts=_Texts, options=RunOptions, asked=_Required)
+@gathers(sides=_Sides, corpus_options=_CorpusOptions, options=RunOptions, asked=_Required)
 def verify_command(
     a: str,
     b: str,
     sides: _Sides,
-    texts: _Texts,
+    corpus_options: _CorpusOptions,
     options: RunOptions,
     scheduler: str | None,
     asked: _Required,
@@ -253,24 +253,24 @@ def verify_command(
     Does transformers serve what the files say? verify DIR DIR --engine-b transformers runs the
     directory as AutoTokenizer does and compares.
     """
-    _check_corpora_are_named(texts, scheduler)
-    if scheduler is not None and (texts.processes is not None or options.isolate):
+    _check_corpora_are_named(corpus_options, scheduler)
+    if scheduler is not None and (corpus_options.processes is not None or options.isolate):
         raise click.UsageError(
             "--processes and --isolate are for this machine; with --scheduler its workers work, "
             "and a text that kills one is found by itself"
         )
-    states = [texts.state] if texts.state else []
+    states = [corpus_options.state] if corpus_options.state else []
     for output in (*reports, *states):
         keep_apart([a, b], Path(output))
     if reports:
-        corpus_files = find_files(texts.corpora, field=texts.field)
+        corpus_files = find_files(corpus_options.corpora, field=corpus_options.field)
         read = [file.local for file in corpus_files if file.local]
         for output in reports:
             keep_apart([*read, *states], Path(output))
     with workers_of(scheduler) as workers, progress("awkward texts") as tick:
         options = replace(options, tick=tick, watch=tick.watch, executor=workers)
         began = monotonic()
-        report = verify(a, b, corpora=texts.read(), options=options, **sides)
+        report = verify(a, b, corpora=corpus_options.read(), options=options, **sides)
         report = replace(report, seconds=monotonic() - began)
     try:
         if json_output:
@@ -296,10 +296,10 @@ def _tell_unmet(reasons: tuple[str, ...]) -> None:
         tell(f"not accepted: {each}")
 
 
-def _check_corpora_are_named(texts: _Texts, scheduler: str | None) -> None:
+def _check_corpora_are_named(options: _CorpusOptions, scheduler: str | None) -> None:
     """What says how to read corpora must not be passed over where there are none."""
-    read = (texts.field, texts.max_bytes, texts.sample, texts.state, texts.processes)
-    if not texts.corpora and any(setting is not None for setting in (*read, scheduler)):
+    read = (options.field, options.max_bytes, options.sample, options.state, options.processes)
+    if not options.corpora and any(setting is not None for setting in (*read, scheduler)):
         raise click.UsageError(
             "--field, --max-bytes, --sample, --state, --processes and --scheduler are about "
             "corpora: name one with --corpus"

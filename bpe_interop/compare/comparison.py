@@ -186,7 +186,7 @@ def verify(
                 "taken by bpe_interop.compare.parity.parity(a, b)"
             )
     one_of(scope, SCOPES, "scope")
-    texts = corpora if isinstance(corpora, Corpora) else Corpora(names(corpora))
+    read = corpora if isinstance(corpora, Corpora) else Corpora(names(corpora))
     served = engine_a is not None or engine_b is not None
     sides: dict[str, Side] = {}
     locks: list[tuple[str, str | Path, Lock]] = []
@@ -208,11 +208,11 @@ def verify(
             )
         sides[letter] = side_of(opened, engine, preset)
     # Where texts are asked for, or an engine, a lock runs for itself.
-    shared = not served and not texts.names and options.executor is None
+    shared = not served and not read.names and options.executor is None
     other = next(iter(sides.values()), None)
     for letter, source, lock in locks:
         sides[letter] = open_lock(lock, source, other, shared=shared)
-    return compare(sides["a"], sides["b"], scope, corpora=texts, options=options)
+    return compare(sides["a"], sides["b"], scope, corpora=read, options=options)
 
 
 def _refuse_for_lock(
@@ -390,9 +390,9 @@ def _run(
                 # If some text encodes to one of them, the difference shows there.
                 for content, _, _ in odd[:_TRIED]:
                     texts += known_to(engines, texts_with(content, a.model))
-        given = list(texts)
-        texts = list(filter(inside, given))
-        left_out = len(given) - len(texts)
+        asked = list(texts)
+        texts = list(filter(inside, asked))
+        left_out = len(asked) - len(texts)
         begin(options.tick, "awkward texts", len(texts))
         names = f"a ({a.engine.name})", f"b ({b.engine.name})"
         ran = compare_in(pair, names, texts, modes, options.tick, PATIENCE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -38,7 +37,7 @@ from ..formats import Files, by_name
 from ..formats.huggingface.companions.auto_class import WORDS, explain
 from ..io.names import spelled
 from ..io.reader import TokenizerSource, find
-from ..model import BPEModel
+from ..model import BPEModel, digest_of
 from ..sources import load_source
 from ..tokenizer import Tokenizer
 from .corpus_report import SideName
@@ -122,15 +121,11 @@ def in_engine(engine: str, source: TokenizerSource[BPEModel | None]) -> Build:
 
 def _side_name(source: TokenizerSource[BPEModel | None], engine: str, version: str) -> SideName:
     """With a sha256 of the files, and of what a preset may say beside them."""
-    digest = hashlib.sha256()
-    for name, data in sorted(source.files.items()):
-        digest.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
-        digest.update(data)
-    model = source.model
+    model, facts = source.model, b""
     if model is not None:
         stated = (model.normalizer, model.pretokenizer, model.added, model.sequence_template)
-        digest.update(repr((stated, model.decoder)).encode("utf-8", "surrogatepass"))
-    return SideName(source.label, engine, version, digest.hexdigest())
+        facts = repr((stated, model.decoder)).encode("utf-8", "surrogatepass")
+    return SideName(source.label, engine, version, digest_of(source.files, facts))
 
 
 def open_lock(

@@ -5,7 +5,6 @@ A tokenizer travels as the content of its files, known by their sha256.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,7 +14,7 @@ from .. import presets
 from ..errors import BpeInteropError, EngineError
 from ..formats import Files, by_name
 from ..io.reader import parted
-from ..model import BPEModel
+from ..model import BPEModel, digest_of
 from ..sources import carried_preset, completed
 
 R = TypeVar("R")
@@ -179,16 +178,7 @@ def carry(
     ``preset`` is a name or a file; ``beside`` are the other files of a model's directory.
     """
     files = {**(beside or {}), **files}
-    return Carried(Ticket(label, format, sha256_of(files), carried_preset(preset)), files)
-
-
-def sha256_of(files: Mapping[str, bytes]) -> str:
-    """The sha256 of names and contents, in the order of the names."""
-    digest = hashlib.sha256()
-    for name, data in sorted(files.items()):
-        digest.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
-        digest.update(data)
-    return digest.hexdigest()
+    return Carried(Ticket(label, format, digest_of(files), carried_preset(preset)), files)
 
 
 def opened_from(ticket: Ticket, files: Files) -> BPEModel:
@@ -198,7 +188,7 @@ def opened_from(ticket: Ticket, files: Files) -> BPEModel:
         EngineError: they are not the files of the ticket.
         FormatError: they cannot be read.
     """
-    if sha256_of(files) != ticket.sha256:
+    if digest_of(files) != ticket.sha256:
         raise EngineError("the tokenizer's files arrived with another sha256", where=ticket.label)
     return _opened(Carried(ticket, files))
 
