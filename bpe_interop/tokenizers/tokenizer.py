@@ -16,10 +16,12 @@ from ..arguments import several
 from ..batches import nothing_to_truncate, padded_length, room_for_texts
 from ..errors import ArgumentError, EncodeError, UnsupportedError
 from ..formats import by_name
+from ..formats.huggingface.post_processors import read_template
 from ..io.reader import read
 from ..io.writer import staged
-from ..model import Allowed
+from ..model import Allowed, TemplatePart, TemplateText
 from ..sources import load_source
+from ..strict_json import Node
 from .encoding import Encoding, Stretch, Trim, merged, one_of, padded, placed, truncated
 from .texts import AddedToken, AddedVocabulary, Pipeline, Text
 
@@ -634,31 +636,24 @@ _Template: TypeAlias = Sequence[Union[Stretch, tuple[int, int]]]
 
 def _templates(entry: Mapping[str, Any]) -> tuple[_Template, _Template]:
     """What is placed around a text, and around a pair."""
-    kind = entry["type"]
-    if kind == "TemplateProcessing":
-        tokens = entry["special_tokens"]
-        single, pair = (
-            [_template_part(part, tokens) for part in entry[key]] for key in ("single", "pair")
-        )
-        return single, pair
-    # RoBERTa has two separators in a pair, and one type (processors/roberta.rs, bert.rs).
-    second = 0 if kind == "RobertaProcessing" else 1
-    cls, sep = (_special([entry[key][1]], [entry[key][0]], 0) for key in ("cls", "sep"))
-    middle = [sep, sep] if second == 0 else [sep]
-    single = [cls, (0, 0), sep]
-    return single, [cls, (0, 0), *middle, (1, second), sep._replace(type_id=second)]
+    template = read_template(Node(entry, _MAIN))
+    # The model has no use for how a template spells the tokens that it places.
+    listed = entry.get("special_tokens", {})
+    spelled = {name: token["tokens"] for name, token in listed.items()}
+    single, pair = (
+        [_template_part(part, spelled) for part in parts]
+        for parts in (template.single, template.pair)
+    )
+    return single, pair
 
 
-def _template_part(part: Mapping[str, Any], tokens: Mapping[str, Any]) -> Stretch | tuple[int, int]:
-    if "Sequence" in part:
-        return "AB".index(part["Sequence"]["id"]), part["Sequence"]["type_id"]
-    special = part["SpecialToken"]
-    token = tokens[special["id"]]
-    return _special(token["ids"], token["tokens"], special["type_id"])
-
-
-def _special(ids: list[int], tokens: list[str], type_id: int) -> Stretch:
-    return Stretch(placed(ids, tokens), 0, len(ids), type_id, special=1)
+def _template_part(
+    part: TemplatePart, spelled: Mapping[str, list[str]]
+) -> Stretch | tuple[int, int]:
+    if isinstance(part, TemplateText):
+        return "AB".index(part.which), part.type_id
+    run = placed([*part.ids], spelled.get(part.name, [part.name]))
+    return Stretch(run, 0, len(part.ids), part.type_id, special=1)
 
 
 def _place(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import tokenizers
 
+import bpe_interop.tokenizers
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, FormatError, UnsupportedError
 from bpe_interop.formats import by_name
@@ -200,6 +201,19 @@ def test_roberta_and_template_processing_are_one_thing() -> None:
     ours, theirs = engine(files), tokenizers.Tokenizer.from_str(json.dumps(roberta))
     assert ours.encode("abc").ids == theirs.encode("abc").ids
     assert ours.encode("abc", "ab").ids == theirs.encode("abc", "ab").ids
+
+
+def test_bert_gives_the_second_text_a_type_of_its_own() -> None:
+    value = document()
+    value["post_processor"] = {"type": "BertProcessing", "sep": ["b", 98], "cls": ["a", 97]}
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(value))
+    written = engine(dict(FORMAT.dump(load(value))))
+    ours = bpe_interop.tokenizers.Tokenizer.from_str(json.dumps(value))
+    for texts in (("abc",), ("abc", "ab")):
+        expected = theirs.encode(*texts)
+        for each in (written.encode(*texts), ours.encode(*texts)):
+            assert (each.ids, each.type_ids) == (expected.ids, expected.type_ids)
+    assert {*theirs.encode("abc", "ab").type_ids} == {0, 1}
 
 
 def test_added_token_ids_are_those_that_tokenizers_gives() -> None:

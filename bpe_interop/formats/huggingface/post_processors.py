@@ -38,12 +38,9 @@ def read_post_processor(node: Node) -> tuple[SequenceTemplate, bool | None]:
     if kind == "ByteLevel":
         check_byte_level(node)
         return SequenceTemplate(), _trim(node)
-    if kind == "TemplateProcessing":
-        node.only("type", "single", "pair", "special_tokens")
-        return _read_template(node), None
-    if kind in ("RobertaProcessing", "BertProcessing"):
-        return _read_cls_sep(node, kind)
-    return node.refuse(f"the post-processor {kind!r} is not supported")
+    template = read_template(node)
+    trim = _trim(node) if kind == "RobertaProcessing" else None
+    return SequenceTemplate() if template == _PLAIN else template, trim
 
 
 def _trim(node: Node) -> bool | None:
@@ -51,7 +48,21 @@ def _trim(node: Node) -> bool | None:
     return prefix if node.flag("trim_offsets") else None
 
 
-def _read_template(node: Node) -> SequenceTemplate:
+def read_template(node: Node) -> SequenceTemplate:
+    """What one post-processor places, and the type ids that it gives to texts.
+
+    Raises:
+        UnsupportedError: it is none that places tokens, or is not understood.
+    """
+    kind = node["type"].be(str)
+    if kind in ("RobertaProcessing", "BertProcessing"):
+        roberta = kind == "RobertaProcessing"
+        node.only("type", "sep", "cls", *(("trim_offsets", "add_prefix_space") if roberta else ()))
+        cls, sep = (_named_id(node[key]) for key in ("cls", "sep"))
+        return cls_sep_template(cls, sep, roberta=roberta)
+    if kind != "TemplateProcessing":
+        node.refuse(f"the post-processor {kind!r} is not supported")
+    node.only("type", "single", "pair", "special_tokens")
     tokens = node["special_tokens"]
     for name in tokens.be(dict):
         _check_token(tokens[name])
@@ -61,7 +72,7 @@ def _read_template(node: Node) -> SequenceTemplate:
     )
     _once_each(node["single"], template.single, ["A"])
     _once_each(node["pair"], template.pair, ["A", "B"])
-    return SequenceTemplate() if template == _PLAIN else template
+    return template
 
 
 def _once_each(node: Node, parts: tuple[TemplatePart, ...], texts: list[str]) -> None:
@@ -98,17 +109,14 @@ def _check_token(entry: Node) -> None:
         token.be(str)
 
 
-def _read_cls_sep(node: Node, kind: str) -> tuple[SequenceTemplate, bool | None]:
-    roberta = kind == "RobertaProcessing"
-    node.only("type", "sep", "cls", *(("trim_offsets", "add_prefix_space") if roberta else ()))
-    # RoBERTa has two separators in a pair, and no second type (processors/roberta.rs).
+def cls_sep_template(cls: TemplateToken, sep: TemplateToken, *, roberta: bool) -> SequenceTemplate:
+    """What stands around texts for RoBERTa, or for BERT; the type ids of both tokens are 0."""
+    # RoBERTa has two separators in a pair, and no second type (processors/roberta.rs, bert.rs).
     second = 0 if roberta else 1
-    cls, sep = (_named_id(node[key]) for key in ("cls", "sep"))
     middle = (sep,) if roberta else ()
     single = (cls, TemplateText("A", 0), sep)
     last = TemplateToken(sep.name, sep.ids, second)
-    pair = (*single, *middle, TemplateText("B", second), last)
-    return SequenceTemplate(single, pair), _trim(node) if roberta else None
+    return SequenceTemplate(single, (*single, *middle, TemplateText("B", second), last))
 
 
 def _named_id(node: Node) -> TemplateToken:

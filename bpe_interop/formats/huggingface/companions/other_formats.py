@@ -24,6 +24,7 @@ from ....model import (
     BPEModel,
     Json,
     SequenceTemplate,
+    TemplateToken,
     all_ids,
     digests,
     without_numbering,
@@ -44,7 +45,7 @@ from ....transformers_classes import (
     of_a_pair,
 )
 from ...bos_eos import template_asked
-from ..post_processors import read_post_processor
+from ..post_processors import cls_sep_template
 from .auto_class import (
     Choice,
     added_as_served,
@@ -225,10 +226,8 @@ def _template_of(
         if None in ends:
             notes.append(f"{choice.because}, and it has no cls or no sep token to place")
             return None
-        cls, sep = (list[Json]((token.text, token.id)) for token in ends if token is not None)
-        processor: dict[str, Json] = {"type": "RobertaProcessing", "cls": cls, "sep": sep}
-        processor |= {"trim_offsets": True, "add_prefix_space": False}
-        return read_post_processor(Node(processor, choice.name))[0]
+        cls, sep = (TemplateToken(each.text, (each.id,)) for each in ends if each is not None)
+        return cls_sep_template(cls, sep, roberta=True)
     if not any(config.get(f"add_{role}_token").given for role in ("bos", "eos")):
         return SequenceTemplate()
     template = template_asked(config, by_role, notes)
