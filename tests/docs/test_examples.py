@@ -133,6 +133,8 @@ def pages() -> list[Page]:
         if listed := blocks(path.relative_to(ROOT).as_posix()):
             found.append(Page(f"refusals/{path.name}", listed, long=listed[0].shell))
     found.append(Page("view.md", blocks("docs/view.md"), viewed))
+    for name in ("offsets.md", "terminal.md"):
+        found.append(Page(name, blocks(f"docs/{name}")))
     training = [block for block in blocks("docs/training.md") if not block.shell]
     found.append(Page("training.md", training, nothing))
     road = blocks("docs/from-bytes-to-gpt-4.md")

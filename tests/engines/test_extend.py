@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 import json
-import re
 import shutil
 from collections.abc import Mapping
 from functools import cache
@@ -26,7 +24,7 @@ from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken
 from bpe_interop.testing.tiny import document_of, model_of
 from bpe_interop.tokenizer import Tokenizer
-from fixtures import FIXTURES, TOKENIZERS
+from fixtures import TOKENIZERS
 
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
 HUB = TOKENIZERS / "gpt2-tiny" / "huggingface"
@@ -665,17 +663,6 @@ def test_a_reserved_token_gets_a_name_and_keeps_its_id(command: Command, tmp_pat
     assert written.token_to_id("<|tool|>") == number
     assert written.token_to_id("<|endoftext|>") is None
     assert written.encode("a<|tool|>").ids[-1] == number
-
-
-def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(FIXTURES.parent)
-    page = (FIXTURES.parent / "docs" / "extending.md").read_text("utf-8")
-    blocks = re.findall(r"```pycon\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 6
-    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "extending.md", None, 0)
-    said: list[str] = []
-    doctest.DocTestRunner().run(test, out=said.append)
-    assert "".join(said) == ""
 
 
 @pytest.mark.parametrize("mapped", [False, True])
