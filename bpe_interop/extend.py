@@ -56,8 +56,9 @@ class Surgery:
 
     Attributes:
         new: the tokens whose ids stood for nothing before, by id.
-        was: for each of ``new`` the ids that its text had before, special tokens in it as text:
-            the mean of their rows is a start for its own.
+        was: for each of ``new`` the ids that its text had before, special tokens in it as text,
+            and behind a word if it begins with a space: the mean of their rows is a start for its
+            own.
         renamed: the tokens that have another text now: before, and now.
         made_special: the tokens that were there before and are special now, by id.
         rows_before: the rows of the embedding matrix: those that ``config.json`` declares, else
@@ -307,9 +308,20 @@ def _ids_before(model: BPEModel, texts: Sequence[str]) -> Iterator[tuple[int, ..
     encoder = Encoder(model) if texts and model.pretokenizer is not None else None
     for text in texts:
         try:
-            yield () if encoder is None else tuple(encoder.encode(text))
+            yield () if encoder is None else _ids_in_a_text(encoder, text)
         except BpeInteropError:  # a text that has no ids
             yield ()
+
+
+def _ids_in_a_text(encoder: Encoder, text: str) -> tuple[int, ...]:
+    alone = tuple(encoder.encode(text))
+    if not text.startswith(" "):
+        return alone
+    # A text may begin with a space that its normalizer puts there: alone, the token's own space is
+    # a second one. Behind a word there is only one.
+    word, behind = encoder.encode("a"), encoder.encode(f"a{text}")
+    fewer = behind[: len(word)] == word and len(behind) < len(word) + len(alone)
+    return tuple(behind[len(word) :]) if fewer else alone
 
 
 def _config(model: BPEModel, config: bytes | None) -> Mapping[str, Json]:

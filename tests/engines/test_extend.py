@@ -530,6 +530,19 @@ TEXTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("word", [" cardiomegaly", " the quick"])
+def test_what_a_word_was_is_what_a_text_had_where_the_token_is_found(word: str) -> None:
+    """Alone, a text has a space more in front, and a row too many would go into the mean."""
+    source = read(PIECES)
+    old = sentencepiece.SentencePieceProcessor(model_file=str(PIECES / "tokenizer.model"))
+    made = source.with_tokens([word])
+    there = made.to_sentencepiece()
+    [was] = made.surgery(source).was
+    head = len(old.encode("x"))
+    assert there.encode(f"x{word}")[head:] == [old.get_piece_size()]
+    assert old.encode(f"x{word}")[head:] == [*was] != old.encode(word)
+
+
 @pytest.mark.long
 def test_words_have_the_same_ids_in_sentencepiece_and_tokenizers(
     command: Command, tmp_path: Path
