@@ -258,7 +258,10 @@ def _show(done: Training, written: Written, request: Request, read: Sequence[Pat
     )
     lines("special", [", ".join(_special(model))] if special else [])
     if done.tokens:
-        lines("tokens", [f"{done.tokens:,}, {done.size / done.tokens:.3f} bytes per token"])
+        lines(
+            "tokens",
+            [f"{done.tokens:,} for these bytes, {done.size / done.tokens:.3f} bytes per token"],
+        )
     lines("merged", _first(done))
     if done.unmatched:
         lines(
