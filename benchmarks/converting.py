@@ -141,6 +141,40 @@ _CHECKED = Work(
     why="The engines of both files are built, and run 25,000 awkward texts.",
 )
 
+_INTO_GGUF = Work(
+    name="convert-gguf",
+    group="convert",
+    title="gpt-oss to GGUF, checked in llama.cpp, process",
+    sides=(
+        Side(
+            OURS,
+            "converting.ours_to_gguf",
+            ("xllamacpp",),
+            {"source": "{data}/gpt-oss/tokenizer.json", "out": "{out}"},
+        ),
+    ),
+    limits=(Limit("at most 30 s", 30.0, form="absolute", measure="process"),),
+    measure="process",
+    rounds=1,
+    quick=1,
+    family=True,
+    note="What `bpe-interop convert` does if nothing is said. Memory is that of the process and "
+    "its children together.",
+    why="llama.cpp builds the vocabulary, and runs the awkward texts.",
+)
+
+_INSPECT = Work(
+    name="inspect",
+    group="inspect",
+    title="`bpe-interop inspect` of a `tokenizer.json` of Gemma 3's size, process",
+    sides=(Side(OURS, "converting.inspect", (), {"source": "{made}/gemma-size/tokenizer.json"}),),
+    limits=(Limit("at most 2 s", 2.0, form="absolute", measure="process"),),
+    measure="process",
+    note="262,144 tokens of characters with byte fallback, made of o200k's: every split of a token "
+    "is a merge.",
+    why="The file is read and its merges are looked at one by one.",
+)
+
 WORKS = (
     _ranks_to_json(
         "o200k_base",
@@ -159,4 +193,6 @@ WORKS = (
     _TO_RANKS,
     _LLAMA,
     _CHECKED,
+    _INTO_GGUF,
+    _INSPECT,
 )

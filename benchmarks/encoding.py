@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from .works import OURS, SINGLE, THREADS, Limit, Side, Work
 
 ONE_THREAD = f"{OURS} (one thread)"
+_ENGLISH_AND_CODE = ("english", "code")
 _CORPORA = {"english": "English", "code": "code", "scripts": "many scripts"}
 _RANKS = {
     "cl100k_base": "{data}/cl100k_base/cl100k_base.tiktoken",
@@ -22,12 +25,18 @@ _TWO = _ALL[:2]
 _MORE = (
     Side("quicktok", packages=("quicktok-v1",)),
     Side("splintr", packages=("splintr-rs",)),
+    Side("toktok", packages=("toktok-rs",)),
+    Side("tuetoken", packages=("tuetoken",)),
+    Side("fastokens", packages=("fastokens",)),
 )
+IN_ARRAYS, IN_LISTS = f"{OURS} (arrays)", f"{OURS} (lists)"
+ON_CL100K = f"{OURS} (cl100k)"
 
 _WHY = (
     "Between a third and a half of the time is that of making a list. Of many scripts' pretokens "
     "every third has more than 15 bytes or more than three ids, and is looked up farther away."
 )
+_WARM = "What is known is looked up: docs/native.md has the parts."
 _COLD = (
     "To merge what was not seen is a fifth of the time for English and code, and half for many "
     "scripts; the rest is what the same text costs again. docs/native.md has its parts."
@@ -69,7 +78,7 @@ def _unseen(preset: str, corpus: str) -> Work:
         name=f"unseen-{named}-{corpus}",
         group="unseen",
         title=f"our encoder, never-seen text: {_CORPORA[corpus]}, {named}",
-        sides=_ALL if preset == "cl100k_base" else _TWO,
+        sides=(*_ALL, *_MORE) if preset == "cl100k_base" else _TWO,
         rounds=rounds,
         quick=1,
         inside="encoding.unseen",
@@ -85,33 +94,131 @@ def _unseen(preset: str, corpus: str) -> Work:
     )
 
 
-def _arrays(corpus: str) -> Work:
+class _Tokenizer(NamedTuple):
+    """A tokenizer whose arrays are measured, the file and the preset of a rank file."""
+
+    name: str
+    source: str
+    preset: str = ""
+
+
+_TOKENIZERS = (
+    _Tokenizer("cl100k", _RANKS["cl100k_base"], "cl100k_base"),
+    _Tokenizer("o200k", _RANKS["o200k_base"], "o200k_base"),
+    _Tokenizer("Llama-3.2", "{data}/llama-3.2/tokenizer.json"),
+    _Tokenizer("Qwen3", "{data}/qwen3/tokenizer.json"),
+)
+_REFUSED = (
+    _Tokenizer("p50k", "{data}/p50k_base/p50k_base.tiktoken", "p50k_base"),
+    _Tokenizer("Llama-3's ranks", "{data}/llama-3/tokenizer.model", "llama-3"),
+    _Tokenizer("DeepSeek-LLM", "{data}/gguf/ggml-vocab-deepseek-llm.gguf"),
+    _Tokenizer("Falcon", "{data}/falcon/tokenizer.json"),
+    _Tokenizer("CLIP", "{data}/clip/tokenizer.json"),
+)
+"""Those that gigatoken refuses (docs/performance.md lists them), and a file it does not read."""
+
+
+def _named(kind: str, of: _Tokenizer, corpus: str) -> str:
+    return f"{kind}-{of.name.lower().replace(' ', '-').replace(chr(39), '')}-{corpus}"
+
+
+def _arrays(of: _Tokenizer, corpus: str) -> Work:
     """Never-seen text again, with arrays as answers."""
     bound = _SEEN[corpus]
+    most = 0.6 if corpus == "scripts" else 1.0
+    limits: tuple[Limit, ...] = (
+        Limit(f"at least {most:g}x", most, form="speed", peer="gigatoken"),
+    )
+    sides: tuple[Side, ...] = (Side(OURS, packages=("numpy",)), _ALL[4])
+    if of.name == "cl100k":
+        limits = (Limit(f"at least {bound:g}x", bound, form="speed", peer="tiktoken"), *limits)
+        sides = (sides[0], _ALL[1], sides[1])
     return Work(
-        name=f"arrays-cl100k-{corpus}",
+        name=_named("arrays", of, corpus),
         group="arrays",
-        title=f"our encoder, never-seen text, ids in numpy: {_CORPORA[corpus]}, cl100k",
-        sides=(Side(OURS, packages=("numpy",)), _ALL[1], _ALL[4]),
-        limits=(
-            Limit(f"at least {bound:g}x", bound, form="speed", peer="tiktoken"),
-            Limit("at least 0.6x", 0.6, form="speed", peer="gigatoken"),
-        ),
+        title=f"our encoder, never-seen text, ids in numpy: {_CORPORA[corpus]}, {of.name}",
+        sides=sides,
+        limits=limits,
         rounds=3,
         quick=1,
         inside="encoding.unseen_arrays",
-        settings=_given("cl100k_base", corpus),
+        settings={
+            "corpus": "{made}/" + f"{corpus}.txt",
+            "source": of.source,
+            "preset": of.preset,
+        },
         processes=3,
         corpus=corpus,
         share=0.5,
         environ=SINGLE,
         compared="ids",
-        note="As above; everybody gives arrays (`encode_to_numpy`, gigatoken's `encode`).",
+        note="Each round is a new process: every other document was encoded before, the ones "
+        "between are timed, once; one thread. Everybody gives arrays (`encode_to_numpy`, "
+        "gigatoken's `encode`). Ids are compared on every fifth document.",
         why=_COLD,
     )
 
 
-_IN_ARRAYS = f"{OURS} (arrays)"
+def _warm_arrays(of: _Tokenizer, corpus: str) -> Work:
+    """Text that was seen, with arrays as answers, beside our lists."""
+    return Work(
+        name=_named("warm-arrays", of, corpus),
+        group="warm-arrays",
+        title=f"our encoder, warm, ids in numpy: {_CORPORA[corpus]}, {of.name}",
+        sides=(Side(OURS, packages=("numpy",)), Side(IN_LISTS), _ALL[4]),
+        limits=(
+            Limit("at least 0.7x", 0.7, form="speed", peer="gigatoken"),
+            Limit("never slower than lists", 1.0, peer=IN_LISTS),
+        ),
+        rounds=5,
+        quick=1,
+        inside="encoding.warm_arrays",
+        settings={
+            "corpus": "{made}/" + f"{corpus}.txt",
+            "source": of.source,
+            "preset": of.preset,
+        },
+        corpus=corpus,
+        environ=SINGLE,
+        compared="ids",
+        note="The text was encoded before, by all sides; one text after another, one thread. "
+        "Ids are compared on every fifth document.",
+        why=_WARM,
+    )
+
+
+def _beside(of: _Tokenizer, corpus: str, *, seen: bool, least: float) -> Work:
+    """A tokenizer beside our own speed on cl100k."""
+    seen_or_not = "warm" if seen else "never-seen text"
+    return Work(
+        name=_named("own-warm" if seen else "own", of, corpus),
+        group="own",
+        title=f"our encoder, {seen_or_not}, ids in numpy: {_CORPORA[corpus]}, {of.name} beside "
+        "cl100k",
+        sides=(Side(OURS, packages=("numpy",)), Side(ON_CL100K, packages=("numpy",))),
+        limits=(
+            Limit(f"at least {least:g}x our own on cl100k", least, form="speed", peer=ON_CL100K),
+        ),
+        rounds=3,
+        quick=1,
+        inside="encoding.beside_itself",
+        settings={
+            "corpus": "{made}/" + f"{corpus}.txt",
+            "source": of.source,
+            "preset": of.preset,
+            "beside": _RANKS["cl100k_base"],
+            "seen": "yes" if seen else "",
+            "share": "0.2",
+        },
+        processes=0 if seen else 3,
+        corpus=corpus,
+        share=0.2 if seen else 0.1,
+        environ=SINGLE,
+        note="gigatoken refuses all of these but Qwen3, so they are measured beside our own speed "
+        "on cl100k, on the same texts. Each round of never-seen text is a new process.",
+        why="Falcon and CLIP run in Python: the kernel has no table for what cuts Falcon's texts "
+        "beside a pattern, and no affixes, which CLIP has.",
+    )
 
 
 def _chat(name: str) -> Work:
@@ -121,18 +228,31 @@ def _chat(name: str) -> Work:
         title=f"our encoder, chats with their special tokens, {name}",
         sides=(
             Side(OURS),
-            Side(_IN_ARRAYS, packages=("numpy",)),
+            Side(IN_ARRAYS, packages=("numpy",)),
             Side("tokenizers", packages=("tokenizers",)),
             Side("fastokens", packages=("fastokens",)),
             Side("snaptokens", packages=("snaptokens",)),
             Side("splintr", packages=("splintr-rs",)),
+            Side("tuetoken", packages=("tuetoken",)),
             Side("gigatoken", packages=("gigatoken",)),
         ),
         limits=(
             Limit(
                 *("at least 0.8x", 0.8, "speed"),
                 peer="fastokens",
-                of=_IN_ARRAYS,
+                of=IN_ARRAYS,
+                title=f"our encoder, chats, ids in numpy, {name}",
+            ),
+            Limit(
+                *("at least 60 MB/s", 60e6, "rate"),
+                of=IN_ARRAYS,
+                title=f"our encoder, chats, ids in numpy, {name}",
+            ),
+            Limit(
+                "never slower than lists",
+                1.0,
+                peer=OURS,
+                of=IN_ARRAYS,
                 title=f"our encoder, chats, ids in numpy, {name}",
             ),
         ),
@@ -151,6 +271,51 @@ def _chat(name: str) -> Work:
         "one thread, encoded before. MB/s are of the text as ChatML. gigatoken gives arrays, "
         "the others lists.",
         why="Half of the time is that of words that were met before: see docs/native.md.",
+    )
+
+
+def _counting(corpus: str) -> Work:
+    return Work(
+        name=f"count-{corpus}",
+        group="count",
+        title=f"`Tokenizer.count`, {_CORPORA[corpus]}, cl100k",
+        sides=(
+            Side(OURS),
+            Side("toktok", packages=("toktok-rs",)),
+            Side("quicktok", packages=("quicktok-v1",)),
+            Side("tuetoken", packages=("tuetoken",)),
+        ),
+        limits=(Limit("at least 1x", 1.0, form="speed", peer="toktok"),),
+        rounds=5,
+        quick=1,
+        inside="encoding.counting",
+        settings=_given("cl100k_base", corpus),
+        corpus=corpus,
+        environ=SINGLE,
+        compared="numbers",
+        note="How many ids a text has, without making them; one text after another, one thread, "
+        "counted before.",
+        why=_WARM,
+    )
+
+
+def _truncating(corpus: str) -> Work:
+    return Work(
+        name=f"truncate-{corpus}",
+        group="count",
+        title=f"`Tokenizer.truncate` to 200 ids, {_CORPORA[corpus]}, cl100k",
+        sides=(Side(OURS), Side("toktok", packages=("toktok-rs",))),
+        limits=(Limit("at least 1x", 1.0, form="speed", peer="toktok"),),
+        rounds=5,
+        quick=1,
+        inside="encoding.truncating",
+        settings={**_given("cl100k_base", corpus), "most": "200"},
+        corpus=corpus,
+        environ=SINGLE,
+        compared="beginnings",
+        note="The longest beginning of each document of about 4 kB that has so many ids and cuts "
+        "no character; MB/s are of the whole documents. toktok counts the rest as well.",
+        why=_WARM,
     )
 
 
@@ -310,7 +475,7 @@ _DECODE = Work(
     sides=_TWO,
     rounds=5,
     inside="encoding.decoding",
-    settings={**_given("cl100k_base", "english"), "share": "0.4"},
+    settings={**_given("cl100k_base", "english"), "share": "0.4", "cut": "documents"},
     corpus="english",
     share=0.4,
     environ=SINGLE,
@@ -321,14 +486,35 @@ _DECODE = Work(
 )
 
 
-_DECODE_SHORT = Work(
-    name="decode-short",
+_DECODE_ONE = Work(
+    name="decode-one",
     group="decode",
-    title="`Tokenizer.decode`, texts of 64 characters, cl100k",
+    title="`Tokenizer.decode`, War and Peace as one text, cl100k",
     sides=_TWO,
     rounds=5,
     inside="encoding.decoding",
-    settings={**_given("cl100k_base", "english"), "share": "0.1", "size": "64"},
+    settings={
+        **_given("cl100k_base", "english"),
+        "corpus": "{data}/corpora/war-and-peace.txt",
+        "share": "1",
+        "cut": "one",
+    },
+    environ=SINGLE,
+    compared="texts",
+    limits=(Limit("at least 1x", 1.0, form="speed", peer="tiktoken"),),
+    note="One call.",
+    why="Ids come as a list, and are read one by one.",
+)
+
+
+_DECODE_SHORT = Work(
+    name="decode-short",
+    group="decode",
+    title="`Tokenizer.decode`, texts of 10 to 100 characters, cl100k",
+    sides=_TWO,
+    rounds=5,
+    inside="encoding.decoding",
+    settings={**_given("cl100k_base", "english"), "share": "0.1", "cut": "pieces"},
     corpus="english",
     share=0.1,
     environ=SINGLE,
@@ -379,9 +565,20 @@ _LETTERS = Work(
 WORKS = (
     *(_warm(preset, corpus) for preset in _RANKS for corpus in _CORPORA),
     *(_unseen(preset, corpus) for preset in _RANKS for corpus in _CORPORA),
-    *(_arrays(corpus) for corpus in _CORPORA),
+    *(_arrays(_TOKENIZERS[0], corpus) for corpus in _CORPORA),
+    *(_arrays(of, corpus) for of in _TOKENIZERS[1:] for corpus in _ENGLISH_AND_CODE),
+    *(_warm_arrays(of, corpus) for of in _TOKENIZERS for corpus in _ENGLISH_AND_CODE),
+    *(_beside(_TOKENIZERS[3], corpus, seen=True, least=0.9) for corpus in _ENGLISH_AND_CODE),
+    *(
+        _beside(of, corpus, seen=seen, least=0.7 if seen else 1.0)
+        for of in _REFUSED
+        for seen in (False, True)
+        for corpus in _ENGLISH_AND_CODE
+    ),
     *(_chat(name) for name in ("qwen3", "llama-3.2", "gpt-oss")),
     _SHORT,
+    *(_counting(corpus) for corpus in _CORPORA),
+    *(_truncating(corpus) for corpus in _ENGLISH_AND_CODE),
     *(_split(preset, corpus) for preset in _RANKS for corpus in _CORPORA),
     *(_warm_pieces(corpus) for corpus in _CORPORA),
     *(_unseen_pieces(corpus) for corpus in _CORPORA),
@@ -389,6 +586,7 @@ WORKS = (
     _THREADS,
     _NUMPY,
     _DECODE,
+    _DECODE_ONE,
     _DECODE_SHORT,
     _LETTERS,
 )

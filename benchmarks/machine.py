@@ -31,6 +31,7 @@ PACKAGES = (
     "tiktokenizer",
     "autotiktokenizer",
     "tokie",
+    "xllamacpp",
     "regex",
     "protobuf",
     "numpy",

@@ -14,12 +14,16 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-from .corpora import Corpus, Texts, corpora
+from .corpora import Corpus, Texts, corpora, documents
+from .sides.growing import write_corpus, write_of_pieces
 
 ROOT = Path(__file__).resolve().parent.parent
 VARIABLE = "BPE_INTEROP_DATA"
+QUICK = 10_000_000
+"""Bytes of a large text, with ``--quick``."""
 
 
 class AbsentDataError(Exception):
@@ -39,6 +43,9 @@ class Place:
             "o200k-json": self._o200k_json,
             "o200k-transformers": self._o200k_transformers,
             "llama-2-model": self._llama_model,
+            "large-1-gb": partial(self._large, size=1_000_000_000),
+            "large-10-gb": partial(self._large, size=10_000_000_000),
+            "gemma-size": self._gemma_size,
         }
 
     @property
@@ -143,6 +150,17 @@ class Place:
         source = self.real("llama-2/tokenizer.model")
         path.mkdir()
         shutil.copy(source, path)
+
+    def _large(self, path: Path, *, size: int) -> None:
+        """The English corpus again and again, with other numbers, in a file."""
+        path.mkdir()
+        texts = documents(self.corpora()["english"].text)
+        write_corpus(texts, path / "text", QUICK if self.quick else size)
+
+    def _gemma_size(self, path: Path) -> None:
+        path.mkdir()
+        source = self.real("o200k_base/o200k_base.tiktoken")
+        write_of_pieces(source, path / "tokenizer.json", 262_144)
 
     def environ(self, given: Mapping[str, str]) -> dict[str, str]:
         """The environment of a child: this library, byte code, no network, tiktoken's cache."""

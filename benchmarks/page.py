@@ -17,6 +17,8 @@ COMPACT = {
     "encode": "Our encoder, warm",
     "unseen": "Our encoder, never-seen text",
     "arrays": "Our encoder, never-seen text, ids in numpy",
+    "warm-arrays": "Our encoder, warm, ids in numpy",
+    "own": "Our encoder, beside itself on cl100k",
     "split": "Splitting only",
 }
 """Groups that have so many works that one table shows all of them."""

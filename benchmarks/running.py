@@ -147,6 +147,21 @@ def run_work(
     )
 
 
+def put_off(work: Work) -> WorkRun:
+    """A work that was not measured, because it takes long."""
+    sides = {side.name: SideRun(side.name, "absent", "measured with --long") for side in work.sides}
+    return WorkRun(
+        name=work.name,
+        group=work.group,
+        title=work.title,
+        measure=work.measure,
+        rounds=0,
+        sides=list(sides.values()),
+        limits=[held_to(work, limit, sides) for limit in work.limits],
+        note=work.note,
+    )
+
+
 @contextlib.contextmanager
 def _settled(side: Side, place: Place) -> Iterator[dict[str, str]]:
     settings = place.settle({**side.settings, **(side.quick if place.quick else {})})

@@ -22,6 +22,7 @@ _TRAIN = Work(
     limits=(
         Limit("at least 200x their own loop (extrapolated)", 200.0, form="speed", peer=LOOP),
         Limit("at most 0.2x `tokenizers`' trainer", 0.2, peer="tokenizers"),
+        Limit("at least 1x", 1.0, form="speed", peer="gigabpe"),
     ),
     rounds=3,
     quick=1,
@@ -33,4 +34,42 @@ _TRAIN = Work(
     why="Without the kernel, Python goes over each place where a pair is merged.",
 )
 
-WORKS = (_TRAIN,)
+_FILE = {"corpus": "{made}/large-1-gb/text", "size": "32000"}
+
+_TRAIN_FILE = Work(
+    name="train-1gb",
+    group="train",
+    title="train 1 GB English in a file to 32,000 tokens",
+    sides=(
+        Side(OURS, "training.ours_of_file", (), _FILE, _QUICK, once=True),
+        Side("gigabpe", "training.gigabpe", ("gigabpe",), _FILE, _QUICK, once=True),
+    ),
+    limits=(Limit("at least 1x", 1.0, form="speed", peer="gigabpe"),),
+    environ=THREADS,
+    note="GPT-2's pattern. The English corpus again and again, with other numbers in each "
+    "document. gigabpe uses all cores. Each once. With `--quick`, 10 MB.",
+    why="One thread reads the file, cuts it and counts its pretokens.",
+)
+
+_TRAIN_LONG = Work(
+    name="train-10gb",
+    group="train",
+    title="train 10 GB English in a file to 32,000 tokens",
+    sides=(
+        Side(
+            OURS,
+            "training.ours_of_file",
+            (),
+            {**_FILE, "corpus": "{made}/large-10-gb/text"},
+            _QUICK,
+            once=True,
+        ),
+    ),
+    limits=(Limit("peak memory at most 2 GB", 2e9, form="absolute", measure="peak"),),
+    environ=THREADS,
+    note="As above. Once. With `--quick`, 10 MB.",
+    why="Distinct pretokens are in memory.",
+    long=True,
+)
+
+WORKS = (_TRAIN, _TRAIN_FILE, _TRAIN_LONG)

@@ -69,7 +69,8 @@ class Work:
     ``corpus`` and ``share`` say what one run reads, for MB/s. With ``family`` memory is that of a
     process and all that it started, at one time. ``compared`` says what the sides
     have to agree on with each other, or with ``truth``, which is run once and not measured.
-    ``why`` is the reason why a limit is not met; it is not shown where it is.
+    ``why`` is the reason why a limit is not met; it is not shown where it is. ``long``: it takes
+    many minutes, and is put off unless it is asked for.
     """
 
     name: str
@@ -91,3 +92,4 @@ class Work:
     truth: Side | None = None
     note: str = ""
     why: str = ""
+    long: bool = False

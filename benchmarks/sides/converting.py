@@ -43,6 +43,16 @@ def ours(source: str, out: str, to: str, preset: str = "", verify: str = "") -> 
     return command(words), _json_written(f"{out}/to")
 
 
+def ours_to_gguf(source: str, out: str) -> Side:
+    """``bpe-interop convert`` to a GGUF file, checked."""
+    return command(["convert", source, f"{out}/to.gguf", "--to", "gguf"]), lambda result: None
+
+
+def inspect(source: str) -> Side:
+    """``bpe-interop inspect``."""
+    return command(["inspect", source]), lambda result: None
+
+
 def ours_to_ranks(source: str, out: str) -> Side:
     """``bpe-interop convert`` to a rank file."""
     target = f"{out}/to.tiktoken"

@@ -7,15 +7,18 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from benchmarks.corpora import DOCUMENT
-
 from .texts import (
     Encode,
     array_encoders,
     chat_encoders,
+    counters,
+    cutters,
     differing,
     encoders,
+    engine_of,
+    in_arrays,
     piece_encoders,
+    pieces,
     read,
     read_chats,
     tokenizer,
@@ -63,7 +66,59 @@ def unseen(sides: str, corpus: str, source: str, preset: str) -> Inside:
 
 def unseen_arrays(sides: str, corpus: str, source: str, preset: str) -> Inside:
     """The same, with arrays of numpy as answers."""
-    return _unseen(array_encoders(sides, source, preset), read(corpus), "tiktoken")
+    texts, encode = read(corpus), array_encoders(sides, source, preset)
+    runs, _ = _unseen(encode, texts, "")
+    return runs, lambda: _right(encode, texts, source, preset)
+
+
+def warm_arrays(sides: str, corpus: str, source: str, preset: str) -> Inside:
+    """Text that was encoded before, with arrays of numpy as answers."""
+    texts, encode = read(corpus), array_encoders(sides, source, preset)
+    for one in encode.values():
+        _over(one, texts)()
+    runs = {name: _over(one, texts) for name, one in encode.items()}
+    return runs, lambda: _right(encode, texts, source, preset)
+
+
+def _right(encode: dict[str, Encode], texts: list[str], source: str, preset: str) -> dict[str, str]:
+    """tokenizers takes minutes for all of them, so every fifth text is compared."""
+    name, truth = engine_of(source, preset)
+    return differing(encode, name, texts[::5], truth=truth)
+
+
+def beside_itself(
+    sides: str, corpus: str, source: str, preset: str, beside: str, seen: str, share: str = "1"
+) -> Inside:
+    """Our arrays of a tokenizer, and those of cl100k; texts that were seen before, or were not."""
+    texts = read(corpus, share)
+    ours, other = sides.split(",")
+    encode = {ours: in_arrays(source, preset), other: in_arrays(beside, "cl100k_base")}
+    first, timed = (texts, texts) if seen else (texts[::2], texts[1::2])
+    for one in encode.values():
+        _over(one, first)()
+    # Two tokenizers have different ids; whether ours are right is compared elsewhere (exact).
+    return {name: _over(one, timed) for name, one in encode.items()}, dict
+
+
+def counting(sides: str, corpus: str, source: str, preset: str) -> Inside:
+    """How many ids texts have, which were counted before."""
+    texts, count = read(corpus), counters(sides, source, preset)
+    for one in count.values():
+        _over(one, texts)()
+    _, encode = engine_of(source, preset)
+    runs = {name: _over(one, texts) for name, one in count.items()}
+    return runs, lambda: differing(
+        count, "tiktoken", texts, "numbers", truth=lambda text: len(encode(text))
+    )
+
+
+def truncating(sides: str, corpus: str, source: str, preset: str, most: str) -> Inside:
+    """The beginning of each text that has so many ids; the texts were cut before."""
+    texts, cut = read(corpus), cutters(sides, source, preset, int(most))
+    for one in cut.values():
+        _over(one, texts)()
+    runs = {name: _over(one, texts) for name, one in cut.items()}
+    return runs, lambda: differing(cut, "toktok", texts, "beginnings")
 
 
 def unseen_pieces(sides: str, corpus: str, source: str, share: str = "1") -> Inside:
@@ -201,11 +256,11 @@ def to_numpy(sides: str, corpus: str, source: str, preset: str, share: str = "1"
     return runs, lambda: differing(encode, "tiktoken", texts)
 
 
-def decoding(
-    sides: str, corpus: str, source: str, preset: str, share: str = "1", size: str = str(DOCUMENT)
-) -> Inside:
-    """``decode``, on what the texts are encoded to."""
-    texts, model = read(corpus, share, size), tokenizer(source, preset)
+def decoding(sides: str, corpus: str, source: str, preset: str, share: str, cut: str) -> Inside:
+    """``decode``, on what the texts are encoded to: documents, pieces of them, or one text."""
+    texts, model = read(corpus, share), tokenizer(source, preset)
+    if cut != "documents":
+        texts = pieces("".join(texts)) if cut == "pieces" else ["".join(texts)]
     encoding = import_module("tiktoken").get_encoding(preset)
     ids = [encoding.encode_ordinary(text) for text in texts]
     known: dict[str, Callable[[list[int]], str]] = {

@@ -162,6 +162,59 @@ def write_ranks(source: Path, target: Path, count: int) -> None:
     target.with_name(f"{target.name}.json").write_text(json.dumps(stated), "utf-8")
 
 
+def write_of_pieces(source: Path, target: Path, size: int) -> None:
+    """A ``tokenizer.json`` of so many tokens as Gemma's are: characters, with byte fallback.
+
+    Its tokens are those of a rank file that are text, then two words of it as one; its merges are
+    every split of each token.
+    """
+    from base64 import b64decode
+
+    lead = ["<pad>", "<eos>", "<bos>", "<unk>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    real: dict[str, None] = {}
+    for line in source.read_bytes().splitlines():
+        token = b64decode(line.split()[0]).decode("utf-8", "ignore").replace(" ", "\u2581")
+        real.setdefault(token)
+    real.pop("", None)
+    pieces = dict.fromkeys(sorted({letter for token in real for letter in token}))
+    pieces.update(real)
+    drawn, words = random.Random(7), [t for t in real if 3 <= len(t) <= 7 and t.isalpha()]
+    while len(lead) + len(pieces) < size:
+        pieces.setdefault(drawn.choice(words) + drawn.choice(words))
+    tokens = [*lead, *pieces]
+    merges = [
+        [token[:at], token[at:]]
+        for token in pieces
+        for at in range(1, len(token))
+        if token[:at] in pieces and token[at:] in pieces
+    ]
+    space = {"pattern": {"String": " "}, "content": "\u2581"}
+    back = {"pattern": {"String": "\u2581"}, "content": " "}
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    written = {
+        "version": "1.0",
+        "added_tokens": [
+            {"id": number, "content": text, "special": True, **flags}
+            for number, text in enumerate(lead[:4])
+        ],
+        "normalizer": {"type": "Replace", **space},
+        "decoder": {
+            "type": "Sequence",
+            "decoders": [{"type": "Replace", **back}, {"type": "ByteFallback"}, {"type": "Fuse"}],
+        },
+        "model": {
+            "type": "BPE",
+            "unk_token": "<unk>",
+            "fuse_unk": True,
+            "byte_fallback": True,
+            "vocab": {token: number for number, token in enumerate(tokens)},
+            "merges": merges,
+        },
+    }
+    json = import_module("json")
+    target.write_text(json.dumps(written, ensure_ascii=False), "utf-8")
+
+
 def write_corpus(texts: list[str], target: Path, size: int) -> None:
     """A file of so many bytes: the documents again and again, each time with another number."""
     with target.open("wb") as file:

@@ -46,6 +46,12 @@ def ours(corpus: str, size: str) -> Side:
     return lambda: learn(text, request), first
 
 
+def ours_of_file(corpus: str, size: str) -> Side:
+    """The same of a file, which is read in windows."""
+    learn, request = import_module("bpe_interop.train").learn, _request(size)
+    return lambda: learn(Path(corpus), request), lambda result: None
+
+
 def loop(corpus: str, size: str) -> Side:
     """Count all pairs, merge the most frequent one everywhere, and again: the first merges.
 
