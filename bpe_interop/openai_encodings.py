@@ -72,9 +72,6 @@ _O200K = PublishedFile(
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 )
 
-FILES = (_GPT2_BPE, _GPT2_JSON, _R50K, _P50K, _CL100K, _O200K)
-"""Every file once."""
-
 # The rank file says the same vocabulary as the pair.
 _GPT2_FILES = ((_R50K,), (_GPT2_JSON, _GPT2_BPE))
 
@@ -175,6 +172,9 @@ _ALL = (
 
 ENCODINGS: Mapping[str, PublishedEncoding] = MappingProxyType({each.name: each for each in _ALL})
 """The encodings by name, in tiktoken's order."""
+
+FILES = tuple(dict.fromkeys(file for each in _ALL for files in each.files for file in files))
+"""Every file once."""
 
 MODEL_TO_ENCODING: Mapping[str, str] = MappingProxyType(
     {model: each.name for each in _ALL for model in each.models}

@@ -209,10 +209,12 @@ def fill_template(model: BPEModel) -> BPEModel:
             )
             notes = (*origin.notes, note, *filter(None, [family.note]))
             if CONFIG in origin.files:
+                from ..transformers_classes import LOWEST, TRANSFORMERS  # waits for JSON
+
                 notes += (
-                    f"{CONFIG} does not say add_bos_token: transformers 5.24 then places nothing "
-                    "around a text, and the LlamaTokenizer of 4.57 a BOS; where it says true, both "
-                    "place one",
+                    f"{CONFIG} does not say add_bos_token: {TRANSFORMERS} then places nothing "
+                    f"around a text, and the LlamaTokenizer of {LOWEST} a BOS; where it says true, "
+                    "both place one",
                 )
             return replace(
                 model, sequence_template=family.template, origin=replace(origin, notes=notes)

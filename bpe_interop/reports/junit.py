@@ -31,7 +31,7 @@ from ..compare.sides import Mismatch
 from ..notebook import HEADLINES
 from ..quoting import escaped, show
 from ..text.visible import as_text
-from .visible import shortened
+from .fragments import shortened
 
 Kind: TypeAlias = Literal["failure", "error", "skipped", ""]
 

@@ -27,7 +27,7 @@ from ..compare.sentences import (
 from ..notebook import HEADLINES
 from ..quoting import escaped, show
 from ..text.visible import is_ambiguous, many
-from .visible import shortened
+from .fragments import shortened
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -32,7 +32,7 @@ from ..notebook import HEADLINES, SIGNS
 from ..quoting import escaped, show
 from ..text.visible import is_ambiguous
 from .document import installed
-from .visible import Fragment, parts, right_to_left, shortened, token_parts
+from .fragments import Fragment, parts, right_to_left, shortened, token_parts
 
 if TYPE_CHECKING:
     from jinja2 import Environment

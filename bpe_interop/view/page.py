@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
 from ..engines import Special
+from ..reports.fragments import Fragment
 from ..reports.page import digest, templates
-from ..reports.visible import Fragment
 from .panels import Line, Panel, Tile, Viewed, check_size, panels
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ..engines import Special
 from ..errors import DecodeError, EncodeError, PatternError, SourceError, UnstatedError
 from ..model import BPEModel
 from ..quoting import show
-from ..reports.visible import Fragment, token_parts
+from ..reports.fragments import Fragment, token_parts
 from ..text.normalize import repair
 from .chats import Chat, ChatText, apply_template
 

@@ -35,9 +35,9 @@ from bpe_interop.compare.sentences import next_steps
 from bpe_interop.compare.sides import ORDINARY, Mismatch
 from bpe_interop.fingerprint import PARTS
 from bpe_interop.quoting import show
+from bpe_interop.reports.fragments import parts, right_to_left, token_parts
 from bpe_interop.reports.markdown import code, plain, shown
 from bpe_interop.reports.page import AROUND, COLUMNS, rows
-from bpe_interop.reports.visible import parts, right_to_left, token_parts
 
 SCHEMA = json.loads(
     resources.files("bpe_interop.reports").joinpath("report.schema.json").read_text("utf-8")
