@@ -87,7 +87,7 @@ def chart(page: str) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {len(rows) * high + 40}" '
         'role="img" aria-labelledby="what" font-family="system-ui, sans-serif" font-size="13">',
-        '<title id="what">Times beside other libraries, shorter is better: '
+        '<title id="what">Times compared with other libraries, shorter is better: '
         + html.escape("; ".join(f"{r.title}: {r.ours}, {r.peer} {r.theirs}" for r in rows))
         + "</title>",
         f'<rect width="{wide}" height="{len(rows) * high + 40}" rx="8" fill="#17202b"/>',

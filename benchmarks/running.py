@@ -219,7 +219,7 @@ def _run_apart(
 
 
 def _truth(work: Work, place: Place, answers: Mapping[str, Any]) -> tuple[str, Any] | None:
-    """Who says what is right, and the answer: the peer that ours is held against, if nobody else.
+    """Who says what is right, and the answer: the peer that ours is compared with, if nobody else.
 
     None where there is nobody to ask.
     """

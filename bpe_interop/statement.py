@@ -209,7 +209,7 @@ def _normalizer(name: str) -> tuple[NormalizerStep, ...]:
     if name.lower() not in NORMALIZERS:
         raise SourceError(
             f"there is no normalizer {show(name)} to be named",
-            fix=f"say {', '.join(NORMALIZERS)}; any other is said in a tokenizer.json",
+            fix=f"say {', '.join(NORMALIZERS)}; any other is stated in a tokenizer.json",
         )
     return NORMALIZERS[name.lower()]
 

@@ -19,7 +19,7 @@ LOOP, BATCHES = "naive loop", "both engines' batch calls"
 def documents(
     sides: str, corpus: str, source: str, preset: str, size: str, share: str = "1"
 ) -> Inside:
-    """tiktoken and tokenizers, held against each other."""
+    """tiktoken and tokenizers, compared with each other."""
     from bpe_interop.compare.run import ask_both
     from bpe_interop.compare.sides import ORDINARY
     from bpe_interop.engines import from_model

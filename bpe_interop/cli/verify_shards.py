@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _CODES = {
     YES: "all is as the manifest says",
     NO: "something is not",
-    UNKNOWN: "it could not be told; the message says why",
+    UNKNOWN: "no answer; the message says why",
 }
 
 _LEFT = (

@@ -17,7 +17,7 @@ class EngineRow:
         directories: whether it reads a directory as a whole, and may build another tokenizer
             than the files say.
         all_cores: whether one process of it uses all cores for many texts.
-        doubt: why what it does is not held to what a model says; empty where it is.
+        doubt: why what it does is not compared with what a model says; empty where it is.
         distribution: the package that brings it, where that has another name.
         instead: another package that brings it, which is taken where the first is missing.
         served: what runs it as a server that is asked by its address, as ``module:class``; empty

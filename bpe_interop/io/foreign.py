@@ -84,7 +84,7 @@ def refuse_lock(path: Path, data: bytes) -> None:
     head = data[:4096].lstrip()
     if b'"bpe_interop_lock"' in head:
         raise SourceError(
-            "this is a lock file: it is held against tokenizers, and nothing encodes with it",
+            "this is a lock file: verify compares tokenizers with it, and nothing encodes with it",
             where=str(path),
             fix=f"hold a tokenizer against it: bpe-interop verify {path} SRC",
         )

@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class LawsHeld:
-    """What was held to the laws.
+    """What was checked by the laws.
 
     Attributes:
         sources: the names of the format's own tokenizers.

@@ -7,7 +7,7 @@
 
 Ids, tokens, offsets and all else of an encoding are those of tokenizers 0.23. Offsets of a text
 that a normalizer or a prefix changes are asked of the installed tokenizers, once somebody reads
-them. What is not held (models that are not BPE, training, components as objects) raises
+them. What is not supported (models that are not BPE, training, components as objects) raises
 ``UnsupportedError``.
 """
 

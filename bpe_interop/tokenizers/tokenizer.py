@@ -514,8 +514,8 @@ class Tokenizer:
 
 def not_here(what: str, fix: str = "") -> NoReturn:
     raise UnsupportedError(
-        f"{what} is not held by bpe_interop.tokenizers, which runs a tokenizer.json of BPE as it "
-        "is",
+        f"{what} is not supported by bpe_interop.tokenizers, which runs a tokenizer.json of BPE as "
+        "it is",
         fix=fix
         or "build and change it with tokenizers itself, and give what its to_str() says to "
         "Tokenizer.from_str",

@@ -1,4 +1,4 @@
 """To look at tokenizers: a page of tokens, live or in a file, and plots.
 
-A wing: it imports the core, and nothing in the core imports it.
+Optional: it imports the core, and nothing in the core imports it.
 """

@@ -1,4 +1,4 @@
-"""Lock files: a tokenizer as it was is held against what it is."""
+"""Lock files: a tokenizer as it was, compared with what it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is proved is held against our encoder on every short text, stage by stage."""
+"""What is proved, compared with our encoder on every short text, stage by stage."""
 
 from __future__ import annotations
 

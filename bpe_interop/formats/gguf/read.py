@@ -274,7 +274,7 @@ def _pieces(
             tokens.keys.refuse(
                 f"{TYPES}[{number}]",
                 f"{show(text)} is marked as a special token; llama.cpp gives its id to the "
-                "byte all the same, and to the text, which is not held",
+                "byte all the same, and to the text, which is not supported",
                 fix="give it the type 6 (byte)",
             )
     _no_byte_built(tokens, reached)
@@ -449,12 +449,12 @@ def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> tuple[BPEMod
     every = tokens.every
     form = form_of_characters(every, merges)
     reached = built(every, form)
-    ids, kinds = _pieces(tokens, reached, "leaves the byte out, which is not held")
+    ids, kinds = _pieces(tokens, reached, "leaves the byte out, which is not supported")
     for content in lines_of(every.keys() - reached) if row.lines else ():
         keys.refuse(
             f"{TOKENS}[{every[content]}]",
             f"no merge builds {show(content)}; under {show(name)} llama.cpp looks up runs of "
-            "newlines that are tokens, and nothing else, which is not held",
+            "newlines that are tokens, and nothing else, which is not supported",
         )
     if row.bos and roles["bos"] is None:
         keys.fail(

@@ -258,7 +258,7 @@ class Tokens:
                 keys.refuse(
                     key,
                     "under this name <mask> takes ASCII white space before it along, "
-                    "which is not held yet",
+                    "which is not supported yet",
                 )
         name = keys.text(NAME) or ""
         if is_modern_bert(name) and "[MASK]" in self.texts:

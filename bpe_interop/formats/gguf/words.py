@@ -299,7 +299,7 @@ def _decoder(trip: RoundTrip, decided: Decided) -> Words:
         )
     if not decided.refused:
         return (
-            "SentencePiece's own decoder is said as llama.cpp's steps",
+            "SentencePiece's own decoder is stated as llama.cpp's steps",
             "ids of texts are decoded alike; malformed bytes and special tokens are not",
         )
     return (

@@ -322,7 +322,7 @@ def serve(
     if files_beside.config.get("split_special_tokens").value:
         on_tokens.append(
             f"{CONFIG}: split_special_tokens makes transformers {LOWEST} and {MEASURED} take "
-            "special tokens as text, unless it is told otherwise in a call"
+            "special tokens as text, unless a call says otherwise"
         )
     before = tuple(_before(files_beside, root, ids, roles))
     return Serving(choice, fields, served, tuple(on_tokens), lost, before)
