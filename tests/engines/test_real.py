@@ -86,9 +86,10 @@ WHOLE = [name for name in CASES if name.endswith(("llama-2", "mistral-v1"))]
 """Where nothing cuts a text before it is merged."""
 
 
-every_case = pytest.mark.parametrize("name", CASES)
+# With this scope pytest runs all tests of a tokenizer before those of the next: it is read once.
+every_case = pytest.mark.parametrize("name", CASES, scope="module")
 PIPELINES = [name for name in CASES if name not in SAME]
-every_pipeline = pytest.mark.parametrize("name", PIPELINES)
+every_pipeline = pytest.mark.parametrize("name", PIPELINES, scope="module")
 
 
 @lru_cache(maxsize=2)
@@ -142,7 +143,7 @@ def parts_of(path: Path) -> Iterator[str]:
     yield "".join(part)
 
 
-@pytest.mark.parametrize("name", SAME)
+@pytest.mark.parametrize("name", SAME, scope="module")
 def test_same_but_for_special_tokens(name: str, data: Data) -> None:
     """So the sweeps below need only one of them; the engines are given the same data as well."""
     (one, engine), (two, other) = opened(name, data), opened(SAME[name], data)
@@ -160,7 +161,7 @@ def test_every_corpus_file(name: str, data: Data) -> None:
     assert not differing(ours, engine, corpus_texts(data("corpora"), name), special=False)
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("name", WHOLE, scope="module")
 def test_a_whole_book(name: str, data: Data) -> None:
     """Nothing cuts these texts, so a merge may wait for one a hundred thousand characters away."""
     ours, engine = opened(name, data)

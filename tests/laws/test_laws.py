@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import lru_cache
 
 import pytest
 
@@ -44,17 +44,18 @@ LEAST_SOURCES = {
     "gguf": 4,
 }
 
-every_fixture = pytest.mark.parametrize("place", PLACES)
+# With this scope pytest runs all laws of a fixture before those of the next.
+every_fixture = pytest.mark.parametrize("place", PLACES, scope="module")
 
 
-@cache
+@lru_cache(maxsize=1)
 def sources_of(place: str) -> list[LawSource]:
     """A fixture, and the fixture told what it leaves unsaid."""
     row = next(row for row in FORMATS if row.name == place.partition("/")[2])
     return laws.sources_in(TOKENIZERS / place, row)
 
 
-@cache
+@lru_cache(maxsize=1)
 def cases_of(place: str) -> list[LawCase]:
     return [LawCase(source, row) for source in sources_of(place) for row in FORMATS]
 
