@@ -18,7 +18,6 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-import distributed
 import pytest
 from command_line import Command
 from harmful_job import Harmful
@@ -90,8 +89,10 @@ def worker(address: str, *more: str) -> subprocess.Popen[str]:
 @pytest.fixture(scope="module")
 def scheduler(empty_scheduler: str) -> Iterator[str]:
     """The same scheduler with two workers, each a process of its own."""
+    from distributed import Client  # 30 MB in each worker, were it imported above
+
     with worker(empty_scheduler) as one, worker(empty_scheduler) as two:
-        client = distributed.Client(empty_scheduler)
+        client = Client(empty_scheduler)
         client.wait_for_workers(2, timeout=60)
         client.close()
         yield empty_scheduler
@@ -364,7 +365,9 @@ def test_the_command_line_on_a_cluster_says_the_same(
 def test_the_executor_of_dask_is_one_of_many(
     scheduler: str, sides: Sides, corpus: Path, on_one_core: str
 ) -> None:
-    with distributed.Client(scheduler) as client, client.get_executor() as executor:
+    from distributed import Client
+
+    with Client(scheduler) as client, client.get_executor() as executor:
         assert isinstance(executor, Executor)
         assert by_parts(sides, pool_of(executor, 2), corpus).to_json() == on_one_core
 

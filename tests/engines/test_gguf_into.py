@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from command_line import Command
-from gguf import GGUFReader
 from tokenizers import Tokenizer
 
 from bpe_interop.compare.stress import fixed
@@ -83,11 +82,17 @@ def find_model(path: Path) -> BPEModel:
     return found.format.load(found.files)
 
 
+def read_by_gguf(path: Path) -> Any:
+    """As the package ``gguf`` reads it."""
+    from gguf import GGUFReader  # it takes 27 MB, and not every worker runs this file
+
+    return GGUFReader(path)
+
+
 def tensors_of(path: Path) -> dict[str, tuple[list[int], bytes]]:
-    """As the package ``gguf`` reads them."""
     return {
         tensor.name: (tensor.shape.tolist(), tensor.data.tobytes())
-        for tensor in GGUFReader(path).tensors
+        for tensor in read_by_gguf(path).tensors
     }
 
 
@@ -179,12 +184,12 @@ def test_a_role_of_the_existing_file_comes_before_what_llama_cpp_takes_of_itself
     convert(bare, tmp_path / "end.gguf", said=Statement(roles={"eos": "<|end|>"}), verify=False)
     for file, number in ((old, 2), (tmp_path / "end.gguf", 1200)):
         done = convert(bare, tmp_path / f"new-{number}.gguf", into=file, verify=False)
-        fields = GGUFReader(tmp_path / f"new-{number}.gguf").fields
+        fields = read_by_gguf(tmp_path / f"new-{number}.gguf").fields
         assert fields["tokenizer.ggml.eos_token_id"].contents() == number
         assert not any("token was" in note for note in done.notes)
     named = with_an_end(tmp_path, roles=True)
     done = convert(named, tmp_path / "new.gguf", into=tmp_path / "end.gguf", verify=False)
-    fields = GGUFReader(tmp_path / "new.gguf").fields
+    fields = read_by_gguf(tmp_path / "new.gguf").fields
     assert fields["tokenizer.ggml.eos_token_id"].contents() == 2
     assert 'end.gguf: its eos token was 1200 "<|end|>", and is 2 "</s>" now' in done.notes
 

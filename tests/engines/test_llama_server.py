@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from command_line import Command
-from gguf import GGUFReader, GGUFValueType, GGUFWriter
 
 from bpe_interop.engines import from_address
 from bpe_interop.engines.llamacpp import LlamaCppEngine
@@ -42,6 +40,9 @@ time.sleep(600)
 
 def write_model(vocabulary: Path, target: Path) -> None:
     """A model of one layer with random weights and the vocabulary of a GGUF file."""
+    import numpy as np
+    from gguf import GGUFReader, GGUFValueType, GGUFWriter  # 27 MB, and not in every worker
+
     writer = GGUFWriter(target, "llama")
     writer.add_context_length(64)
     writer.add_embedding_length(WIDE)
