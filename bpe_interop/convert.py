@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
 class Conversion:
     """What a conversion kept, rewrote and dropped, and what is known of what was written.
 
-    ``report`` is None where it was not to be verified.
+    ``report`` is None where it was not to be verified. ``to_check`` is a command that compares
+    source and target again, where that needs to be asked for a scope; empty elsewhere.
     """
 
     source: str
@@ -63,6 +65,7 @@ class Conversion:
     losses: tuple[Loss, ...]
     notes: tuple[str, ...]
     report: Report | None = None
+    to_check: str = ""
 
     def __repr__(self) -> str:
         return (
@@ -108,6 +111,8 @@ class Conversion:
         ):
             yield from (LabelledLine(label, text) for text in texts)
         yield from written_lines(self.report)
+        if self.to_check:
+            yield LabelledLine("to check", self.to_check)
 
 
 def written_lines(
@@ -120,10 +125,15 @@ def written_lines(
     if report is None:
         yield LabelledLine("not checked", "--no-verify was given")
         return
-    from .compare.sentences import check_lines, written  # there is a report, so it is imported
+    # There is a report, so this is imported.
+    from .compare.sentences import check_lines, saves_as_served, served_otherwise, written
 
     for check in report.checks:
         yield from check_lines(check)
+    if otherwise := served_otherwise(report):
+        yield LabelledLine("differs", otherwise)
+    if command := saves_as_served(report):
+        yield LabelledLine("to have it", command)
     yield LabelledLine("verdict", written(report, to, has_source=has_source))
     for note in report.notes:
         yield LabelledLine("note", note)
@@ -198,7 +208,7 @@ def convert(
         base = None if into is None else opened.enter_context(existing_file(Path(into), row))
         how = Writing(drop, force, verify, ways, base)
         done = write_checked(loaded, model, wanted, how, by_user=loaded.by_user, tick=tick)
-    return _conversion(loaded, wanted, done)
+    return _conversion(loaded, wanted, done, reading)
 
 
 def _to_write(loaded: TokenizerSource[BPEModel], name: str, *, named: bool) -> BPEModel:
@@ -207,7 +217,9 @@ def _to_write(loaded: TokenizerSource[BPEModel], name: str, *, named: bool) -> B
     return renamed(model, _name_of(loaded.label)) if named and not model.origin.name else model
 
 
-def _conversion(loaded: TokenizerSource[BPEModel], target: Target, done: Written) -> Conversion:
+def _conversion(
+    loaded: TokenizerSource[BPEModel], target: Target, done: Written, reading: ReadingOptions
+) -> Conversion:
     model, again, row = loaded.model, done.again, target.format
     return Conversion(
         source=spelled(loaded.label),
@@ -226,6 +238,26 @@ def _conversion(loaded: TokenizerSource[BPEModel], target: Target, done: Written
             *done.notes,
         ),
         report=done.report,
+        to_check=_to_check(done.report, loaded.by_user, reading),
+    )
+
+
+def _to_check(report: Report | None, by_user: tuple[str, ...], reading: ReadingOptions) -> str:
+    """The command that compares both sides in the scope of the verdict, where none else is equal.
+
+    ``verify`` is told no format, and nothing that a user said of the source.
+    """
+    if report is None or not report.differs_in_all or report.dropped or by_user:
+        return ""
+    if reading.get("format"):
+        return ""
+    preset = reading.get("preset")
+    options = [
+        *(["--preset-a", preset] if preset else []),
+        *(["--offline"] if reading.get("offline") else []),
+    ]
+    return shlex.join(
+        ["bpe-interop", "verify", report.a, report.b, "--scope", report.scope, *options]
     )
 
 

@@ -206,6 +206,8 @@ def _as_dict(done: Conversion, costs: list[Cost]) -> documents.Converted:
         "notes": list(done.notes),
         "checks": written["checks"],
         "verdict": written["verdict"],
+        "source_served": written["source_served"],
+        "to_check": done.to_check,
     }
     if costs:
         told["costs"] = costs

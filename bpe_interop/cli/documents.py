@@ -200,10 +200,14 @@ class _ConvertedFacts(TypedDict):
     rewrote: list[str]
     losses: list[Loss]
     notes: list[str]
+    to_check: str
 
 
 class Converted(_ConvertedFacts, WrittenFacts, total=False):
-    """What ``convert`` wrote; ``costs`` with ``--corpus`` where something was dropped."""
+    """What ``convert`` wrote; ``costs`` with ``--corpus`` where something was dropped.
+
+    ``to_check`` is the command that compares source and target again, where it needs a scope.
+    """
 
     costs: list[Cost]
 

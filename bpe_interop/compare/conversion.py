@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -26,6 +26,7 @@ from ..errors import (
 )
 from ..formats import Files, Format
 from ..formats.losses import lost_by_tables
+from ..formats.names import MODEL_CONFIG
 from ..formats.round_trip import RoundTrip
 from ..gate import refusal
 from ..gc_pause import paused
@@ -36,8 +37,9 @@ from ..proof.prove import Proof, prove
 from ..proof.stage import Scope
 from ..quoting import show
 from ..ticks import begin
+from ..tokenizer_config import CONFIG
 from ..usage_notes import texts_of_ids
-from .report import Check, Report
+from .report import Check, Report, ServedOtherwise, Whose
 from .run import Sides, Tally, ask_both
 from .sides import (
     AROUND,
@@ -130,6 +132,7 @@ class _EngineInChild:
         self._engine: Engine | None = None
 
     def build(self, build: Build) -> None:
+        self._engine = None  # one that cannot be built is not answered for by the one before
         with paused():
             self._engine = build()
 
@@ -141,13 +144,15 @@ class _EngineInChild:
 class EngineProcess:
     """A process that imports a module at once, then builds an engine, and then is asked.
 
-    It ends with the block. None of its methods but :meth:`agrees` waits for it.
+    Then it may build another. It ends with the block. None of its methods but :meth:`agrees` waits
+    for it.
     """
 
     def __init__(self, first: str) -> None:
         self._child = ChildProcess(partial(_EngineInChild, first), quiet=True)
         self._thread = ThreadPoolExecutor(1)  # it waits for one answer after the other
         self._answers: list[Future[Any]] = [self._thread.submit(self._child.answer)]
+        self._asked: dict[Whose, int] = {}
 
     def __enter__(self) -> EngineProcess:
         return self
@@ -159,13 +164,15 @@ class EngineProcess:
     def build(self, build: Build) -> None:
         self._answers.append(self._thread.submit(self._child.call, "build", build))
 
-    def ask(self, wanted: list[Expected]) -> None:
+    def ask(self, of: Whose, wanted: list[Expected]) -> None:
         self._answers.append(self._thread.submit(self._child.call, "gives_all", wanted))
+        self._asked[of] = len(self._answers)
 
-    def agrees(self) -> bool:
+    def agrees(self, of: Whose) -> bool:
         """Whether it gives just that; False too where it did not work, or was not asked."""
+        answers = self._answers[: self._asked.get(of, 0)]
         try:
-            return [answer.result() for answer in self._answers][-1] is True
+            return [answer.result() for answer in answers][-1:] == [True]
         except (EndedError, BpeInteropError, pickle.PickleError):
             # Whatever went wrong there, the engine is run again in this process, which says what it
             # is.
@@ -193,8 +200,17 @@ class EngineProcesses(ExitStack):
                 child = self.enter_context(EngineProcess(engine_row(name).first))
                 self._children[name] = child
 
-    def begin(self, files: Files, own: OwnEngine, stage: Path) -> None:
-        """Has them compare what was written with what our encoder gives."""
+    def begin(
+        self, files: Files, own: OwnEngine, stage: Path, source: _SourceFolder | None
+    ) -> None:
+        """Has them compare what was written, and the source's folder, with what our encoder gives.
+
+        Args:
+            files: what was written.
+            own: our encoder of what was written.
+            stage: the folder where the files stand.
+            source: the source, where it is served as a whole as well.
+        """
         row, model, self._begun = self._row, self._model, True
         for name, child in self._children.items():
             if name == row.engine:
@@ -205,21 +221,104 @@ class EngineProcesses(ExitStack):
                 child.build(partial(from_directory, name, stage))
             wanted = expected(own, texts, _modes(name, model))
             if wanted is not None:
-                child.ask(wanted)
+                child.ask("target", wanted)
+            if source is not None and source.library == name:
+                child.build(partial(from_directory, name, source.folder))
+                wanted = expected(source.own, source.texts, source.modes)
+                if wanted is not None:
+                    child.ask("source", wanted)
 
     def check(
-        self, name: str, model: BPEModel, texts: list[str], tick: Callable[[int], None]
+        self,
+        name: str,
+        texts: list[str],
+        modes: Sequence[Mode],
+        tick: Callable[[int], None],
+        of: Whose = "target",
     ) -> Check | None:
         """The check that an engine did in its process; None where all is not equal."""
         if not self._begun or name not in self._children:
             return None
-        begin(tick, f"running what was written in {name}", len(texts))
-        if not self._children[name].agrees():
+        begin(tick, f"running {_RUN[of]} in {name}", len(texts))
+        if not self._children[name].agrees(of):
             return None
         tick(len(texts))
         size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
-        scopes = tuple(mode.scope for mode in _modes(name, model))
-        return Check(name, versions()[name] or "", scopes, len(texts), size)
+        scopes = tuple(mode.scope for mode in modes)
+        return Check(name, versions()[name] or "", scopes, len(texts), size, of=of)
+
+
+_RUN: Mapping[Whose, str] = {"source": "the source", "target": "what was written"}
+
+
+@dataclass(frozen=True)
+class _SourceFolder:
+    """A source that a library serves as a whole, and may serve otherwise than its files say.
+
+    Attributes:
+        folder: the directory.
+        library: what serves it.
+        own: our encoder of its files.
+        modes: a plain call of the library, without and with the tokens around a text.
+        texts: what both are run on.
+    """
+
+    folder: Path
+    library: str
+    own: OwnEngine
+    modes: tuple[Mode, ...]
+    texts: list[str]
+
+    @classmethod
+    def of(
+        cls,
+        source: TokenizerSource[BPEModel] | None,
+        trip: RoundTrip,
+        own: OwnEngine,
+        by_user: tuple[str, ...],
+    ) -> _SourceFolder | None:
+        """None where nothing serves the source, or what is written is not served as a whole."""
+        if source is None or source.directory is None or trip.alone or not trip.format.served:
+            return None
+        library, model = trip.format.served, source.model
+        says = (source.directory / name for name in (CONFIG, MODEL_CONFIG))
+        if source.format.served != library and not any(map(Path.is_file, says)):
+            return None
+        if model.pretokenizer is None or "normalizer" in by_user:
+            return None
+        # Who calls it with nothing said has special tokens parsed. What ids decode to is not asked:
+        # every control token has its own text in each library.
+        modes = [replace(mode, decodes=False) for mode in _modes(library, model)]
+        modes = modes[1:] if PARSED.scope in {mode.scope for mode in modes} else modes
+        if "sequence_template" in by_user:
+            modes = [mode for mode in modes if not mode.add_special_tokens]
+        own = own if own.model is model else OwnEngine(model)
+        return cls(source.directory, library, own, tuple(modes), _few(model, library))
+
+    def run(
+        self, processes: EngineProcesses, tick: Callable[[int], None]
+    ) -> Check | ServedOtherwise | None:
+        """What the library gives, compared with what the files say; None where nothing is known."""
+        agreed = processes.check(self.library, self.texts, self.modes, tick, "source")
+        if agreed is not None:
+            return agreed
+        begin(tick, f"running {_RUN['source']} in {self.library}", len(self.texts))
+        try:
+            engine = from_directory(self.library, self.folder)
+        except EngineMissingError:
+            return None  # the target's check says so
+        except EngineError as error:
+            return Check(self.library, "", skipped=error.what, of="source")
+        tally = ask_both(self.own, engine, self.texts, self.modes, tick, patience=1)
+        if tally.mismatch is not None:
+            return ServedOtherwise(
+                engine.name, engine.version, tally.mismatch, tally.compared, tally.differing
+            )
+        if tally.one_failed or not tally.compared:
+            why = f"it fails on {show(tally.failures[0].text)}: {tally.failures[0].what}"
+            return Check(engine.name, engine.version, skipped=why, of="source")
+        scopes = tuple(mode.scope for mode in self.modes)
+        return Check(engine.name, engine.version, scopes, tally.texts, tally.bytes, of="source")
 
 
 def verify_written(
@@ -253,8 +352,9 @@ def verify_written(
     """
     model, row = trip.model, trip.format
     own, checks = OwnEngine(model), list[Check]()
+    served = _SourceFolder.of(source, trip, own, by_user)
     if all(loss.grade == "metadata" for loss in losses):
-        processes.begin(trip.files, own, staging)
+        processes.begin(trip.files, own, staging, served)
     if source is not None:
         # Its engine gets its own files, without what stands beside them.
         alone = source.alone
@@ -263,15 +363,21 @@ def verify_written(
         alone = as_run_by(source.format.engine, alone)
         checks += check_source(source, own if alone is model else OwnEngine(alone), tick)
     checks += check_written(trip, again, losses, staging, tick, own, processes)
+    otherwise = None if served is None else served.run(processes, tick)
+    if isinstance(otherwise, Check):
+        checks.append(otherwise)
     begin(tick, "proving")
     # The files of both were run above, so the report needs none of them.
     label, read_as = ("what was learned", row) if source is None else (source.label, source.format)
-    return compare_written(
+    report = compare_written(
         TokenizerSource(label, read_as, {}, model),
         TokenizerSource(name, row, {}, again),
         losses,
         checks,
         by_user,
+    )
+    return replace(
+        report, source_served=otherwise if isinstance(otherwise, ServedOtherwise) else None
     )
 
 
@@ -339,7 +445,7 @@ def _own_engine(
 ) -> tuple[Check, ...]:
     held = own.model
     texts = _texts(held, row.engine)
-    agreed = processes.check(row.engine, held, texts, tick)
+    agreed = processes.check(row.engine, texts, _modes(row.engine, held), tick)
     if agreed is not None:
         return (agreed,)
     try:
@@ -388,7 +494,7 @@ def _served(
     processes: EngineProcesses,
 ) -> tuple[Check, ...]:
     texts = _few(own.model, name)
-    agreed = processes.check(name, own.model, texts, tick)
+    agreed = processes.check(name, texts, _modes(name, own.model), tick)
     if agreed is not None:
         return (agreed,)
     try:
@@ -437,7 +543,7 @@ def _checked(
     tick: Callable[[int], None],
     again: BPEModel | None,
 ) -> Check:
-    what = "the source" if again is None else "what was written"
+    what = _RUN["source" if again is None else "target"]
     begin(tick, f"running {what} in {engine.name}", len(texts))
     tally = ask_both(own, engine, texts, modes, tick, patience=1)
     if tally.mismatch is not None and again is not None:
@@ -557,6 +663,10 @@ def compare_written(
             raise _check_failed(proof, engine)
         ran = next((_tally(each) for each in checks if each.of == "target"), Tally())
     report = report_of(scope, Sides(one, two, ()), proof, ran, notes, against)
+    if proof is not None and scope != "all" and any(loss.field == "decoder" for loss in losses):
+        whole = prove(kept, written, "all")
+        apart = {stage.name for stage in whole.counted if stage.outcome == "different"}
+        report = replace(report, stray_ids="decoding" in apart, differs_in_all=bool(apart))
     if report.verdict == "proved":
         taken = assumed_of_texts(engines_of(sides))
         notes = [*report.notes, *(f"the proof takes for granted that {each}" for each in taken)]

@@ -18,6 +18,10 @@ Verdict: TypeAlias = Literal["proved", "tested", "different", "unknown"]
 """What is said of two tokenizers, or of what was written and its source."""
 
 
+Whose: TypeAlias = Literal["source", "target"]
+"""Whose files are run, of a conversion's two."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One comparison of a conversion's files with our reading of the source, in an engine.
@@ -35,7 +39,22 @@ class Check:
     failures: int = 0
     failed: str = ""
     skipped: str = ""
-    of: Literal["source", "target"] = "target"
+    of: Whose = "target"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedOtherwise:
+    """A library that serves a conversion's source folder with other ids than its files say.
+
+    Of ``mismatch``, ``ids_a`` are what the files say as they are read here, ``ids_b`` the
+    library's. It was found on ``differing`` of ``texts``.
+    """
+
+    engine: str
+    version: str
+    mismatch: Mismatch
+    texts: int
+    differing: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +120,11 @@ class Report:
     dropped: tuple[str, ...] = ()
     changed: str | None = None
     by_user: tuple[str, ...] = ()
+    source_served: ServedOtherwise | None = None
+    # Of a conversion whose scope is not "all": ids that no text gives decode to other texts; and
+    # whether a comparison in the scope "all" finds these, or anything else, different.
+    stray_ids: bool = False
+    differs_in_all: bool = False
     seconds: float = field(default=0.0, compare=False)  # 0 where nobody measured it
 
     def __repr__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -223,11 +224,49 @@ def written(report: Report, to: str = "", *, has_source: bool = True) -> str:
         to: what it equals, where that is not the source as it is.
         has_source: it was made of a source, which could have said another template.
     """
-    served = [
-        check for check in report.checks if engine_row(check.engine).directories and check.texts
+    also = [
+        f"; the output tested in {check.engine} {check.version}"
+        for check in report.checks
+        if check.of == "target" and check.texts and engine_row(check.engine).directories
     ]
-    also = [f"; tested as {check.engine} {check.version} serves it" for check in served]
+    if report.stray_ids:
+        also.insert(0, "; ids that no text gives decode otherwise")
+    parsed = {PARSED.scope, TEMPLATED.scope}.intersection(report.scopes)
+    if report.scope == "ordinary" and parsed and report.verdict == "proved":
+        also.insert(0, f"; with special tokens parsed, tested on {report.texts:,} texts")
     return _written(report, to, has_source) + "".join(also)
+
+
+def served_otherwise(report: Report) -> str:
+    """That a library serves the source of a conversion otherwise; empty where it does not."""
+    found = report.source_served
+    if found is None:
+        return ""
+    mismatch = found.mismatch
+    return (
+        f"{found.engine} {found.version} serves the source folder otherwise, on "
+        f"{found.differing:,} of {many(found.texts, 'text')}; a text: {short_text(mismatch.text)} "
+        f"({mismatch.mode.scope}) gives {_ids(mismatch.ids_b)}, and {_ids(mismatch.ids_a)} as its "
+        "files are read here; a network that was trained with it knows its ids: take what it saves "
+        "(save_pretrained) as the source"
+    )
+
+
+def saves_as_served(report: Report) -> str:
+    """A command that writes what a library serves of a conversion's source as files of their own.
+
+    Empty where it serves just what was read, or the source has no path.
+    """
+    # A path with bytes that are no UTF-8 is spelled otherwise here.
+    if report.source_served is None or not Path(report.a).is_dir():
+        return ""
+    saved = f"{Path(report.a).resolve().name}-saved"
+    folder, saved = json.dumps(report.a), json.dumps(saved)  # as a shell needs no escape for
+    code = (
+        f"from transformers import AutoTokenizer; AutoTokenizer.from_pretrained({folder})."
+        f"save_pretrained({saved})"
+    )
+    return f"python -c {shlex.quote(code)}"
 
 
 def _written(report: Report, to: str, has_source: bool) -> str:

@@ -23,7 +23,7 @@ from .stage import Outcome, Scope, Stage, TwoModels, counts
 
 SCOPES: dict[Scope, str] = {
     "all": "every text, special tokens and the sequence template included",
-    "ordinary": "every text; special tokens are read as text, other added tokens as tokens",
+    "ordinary": "every text with special tokens as text, and other added tokens found",
     "text": "every text without added tokens",
 }
 """What a verdict is about, by name."""

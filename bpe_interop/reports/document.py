@@ -8,7 +8,15 @@ from typing import Any, TypedDict
 
 from ..compare import counts
 from ..compare.report import Check, Example, Report, Verdict
-from ..compare.sentences import differences, engines, failed, remarks, summary, why_not_proved
+from ..compare.sentences import (
+    differences,
+    engines,
+    failed,
+    remarks,
+    saves_as_served,
+    summary,
+    why_not_proved,
+)
 from ..compare.sides import Mismatch
 from ..engines import versions
 from ..entry_points import own_version
@@ -80,19 +88,42 @@ class WrittenVerdict(TypedDict):
     notes: list[str]
     given: list[str]
     example: Any
+    stray_ids: bool
+
+
+class SourceServed(TypedDict):
+    """How a library serves the source's folder otherwise than its files are read here.
+
+    For ``text`` it gives ``ids``, and what was read gives ``read``. ``command`` writes what it
+    serves; empty where the source has no path.
+    """
+
+    engine: str
+    version: str
+    texts: int
+    differing: int
+    text: str
+    asked: str
+    ids: list[int]
+    read: list[int]
+    command: str
 
 
 class WrittenFacts(TypedDict):
-    """How files that were written were checked; ``verdict`` is null where they were not."""
+    """How files that were written were checked; ``verdict`` is null where they were not.
+
+    ``source_served`` is null where no library is known to serve the source otherwise.
+    """
 
     checks: list[Check]
     verdict: WrittenVerdict | None
+    source_served: SourceServed | None
 
 
 def written_data(report: Report | None) -> WrittenFacts:
-    """The keys ``checks`` and ``verdict`` of the documents on files that were written."""
+    """What the documents on files that were written have in common."""
     if report is None:
-        return {"checks": [], "verdict": None}
+        return {"checks": [], "verdict": None, "source_served": None}
     verdict: WrittenVerdict = {
         "outcome": report.verdict,
         "scope": report.scope,
@@ -106,8 +137,30 @@ def written_data(report: Report | None) -> WrittenFacts:
         "notes": list(report.notes),
         "given": list(report.by_user),
         "example": report.changed,
+        "stray_ids": report.stray_ids,
     }
-    return {"checks": list(report.checks), "verdict": verdict}
+    return {
+        "checks": list(report.checks),
+        "verdict": verdict,
+        "source_served": _source_served(report),
+    }
+
+
+def _source_served(report: Report) -> SourceServed | None:
+    found = report.source_served
+    if found is None:
+        return None
+    return {
+        "engine": found.engine,
+        "version": found.version,
+        "texts": found.texts,
+        "differing": found.differing,
+        "text": found.mismatch.text,
+        "asked": found.mismatch.mode.scope,
+        "ids": list(found.mismatch.ids_b),
+        "read": list(found.mismatch.ids_a),
+        "command": saves_as_served(report),
+    }
 
 
 def installed() -> dict[str, str]:

@@ -19,6 +19,7 @@ from bpe_interop.compare.conversion import (
     gives_all,
     without_tokens,
 )
+from bpe_interop.compare.report import Whose
 from bpe_interop.compare.sides import ORDINARY, PARSED, OwnEngine
 from bpe_interop.convert import convert
 from bpe_interop.engines import from_files
@@ -91,8 +92,8 @@ def test_a_process_says_whether_all_is_equal(model: BPEModel) -> None:
         with EngineProcess("tokenizers") as child:
             child.build(build)
             if order is not None:
-                child.ask(order)
-            answers.append(child.agrees())
+                child.ask("target", order)
+            answers.append(child.agrees("target"))
     assert answers == [True, False, False, False]
 
 
@@ -119,20 +120,20 @@ def test_a_conversion_is_checked_in_processes_as_it_is_here(
     asked = list[bool]()
     agrees = EngineProcess.agrees
 
-    def noted(child: EngineProcess) -> bool:
-        asked.append(agrees(child))
+    def noted(child: EngineProcess, of: Whose) -> bool:
+        asked.append(agrees(child, of))
         return asked[-1]
 
     monkeypatch.setattr(EngineProcess, "agrees", noted)
     there = convert(TINY / "huggingface", tmp_path / "there", "huggingface")
-    assert asked == [True, True]
+    assert asked == [True, True, True]
     monkeypatch.setattr(conversion, "worth_processes", lambda model: False)
     here = convert(TINY / "huggingface", tmp_path / "here", "huggingface")
     assert there.report is not None
     assert here.report is not None
     assert there.report.checks == here.report.checks
     assert replace(there.report, b="") == replace(here.report, b="")
-    assert len(asked) == 2
+    assert len(asked) == 3
 
 
 @pytest.mark.usefixtures("engines_in_processes", "misread")

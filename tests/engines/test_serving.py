@@ -1,9 +1,11 @@
-"""What people load what was written with: live objects of transformers, and tiktoken's plugins."""
+"""What serves a tokenizer: live objects of transformers, a folder in it, and tiktoken's plugins."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +53,117 @@ def test_a_tokenizer_of_transformers_and_back(tmp_path: Path) -> None:
         Tokenizer.from_tokenizers(live)
     with pytest.raises(EngineError, match="no pipeline"):
         Tokenizer.from_transformers(object())
+
+
+@pytest.fixture
+def tuned(tmp_path: Path) -> Path:
+    """A fine-tuned folder: a `.model`, with a special token beside it."""
+    folder = tmp_path / "tuned"
+    folder.mkdir()
+    shutil.copy(TOKENIZERS / "spm-tiny" / "sentencepiece" / "tokenizer.model", folder)
+    (folder / "added_tokens.json").write_text('{"<|im_end|>": 1200}')
+    config = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "eos_token": "<|im_end|>"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return folder
+
+
+TURN = "<|im_end|>\nthere<|im_end|> a"
+
+
+def served(folder: Path) -> Any:
+    live: Any = transformers.AutoTokenizer.from_pretrained(folder)
+    return live(TURN)["input_ids"]
+
+
+def pasted(line: str, folder: Path) -> int:
+    """A command as a shell runs it."""
+    line = line.replace("bpe-interop ", f"{shlex.quote(sys.executable)} -m bpe_interop ")
+    line = line.replace("python -c", f"{shlex.quote(sys.executable)} -c")
+    return subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True).returncode
+
+
+@pytest.mark.long
+def test_a_source_that_is_served_otherwise_is_told(
+    command: Command, tmp_path: Path, tuned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = convert("tuned", "written", "hf")
+    assert done.report is not None
+    found = done.report.source_served
+    assert found is not None
+    assert done.report.verdict == "proved"
+    # Of the text that is shown, the ids of the folder itself, and of what was written.
+    for folder, ids in (("tuned", found.mismatch.ids_b), ("written", found.mismatch.ids_a)):
+        live: Any = transformers.AutoTokenizer.from_pretrained(folder)
+        assert live(found.mismatch.text, add_special_tokens=False)["input_ids"] == list(ids)
+    assert 0 < found.differing < found.texts
+    lines = list(done.lines())
+    labels = [line.label for line in lines]
+    assert labels[-5:] == ["differs", "to have it", "verdict", "note", "to check"]
+    verdict = lines[-3].text
+    assert "; ids that no text gives decode otherwise; the output tested in" in verdict
+    assert "with special tokens parsed, tested on" in verdict
+    assert served(Path("tuned")) != served(Path("written"))
+    # What is offered works: what transformers saves is converted to what it serves.
+    assert pasted(lines[-4].text, tmp_path) == 0
+    saved = convert("tuned-saved", "again", "hf")
+    assert saved.report is not None
+    assert saved.report.source_served is None
+    assert served(Path("again")) == served(tuned)
+    assert pasted("bpe-interop verify tuned written", tmp_path) == 1
+    assert pasted(lines[-1].text, tmp_path) == 0
+    told = json.loads(command("convert", "tuned", "third", "--to", "hf", "--json").out)
+    assert told["to_check"] == lines[-1].text.replace("written", "third")
+    assert told["verdict"]["stray_ids"] is True
+    assert told["source_served"] == {
+        "engine": "transformers",
+        "version": transformers.__version__,
+        "texts": found.texts,
+        "differing": found.differing,
+        "text": found.mismatch.text,
+        "asked": found.mismatch.mode.scope,
+        "ids": list(found.mismatch.ids_b),
+        "read": list(found.mismatch.ids_a),
+        "command": lines[-4].text,
+    }
+
+
+def test_a_source_that_is_served_as_it_is_read_is_checked_there(tmp_path: Path) -> None:
+    done = convert(TOKENIZERS / "cl100k-tiny" / "huggingface", tmp_path / "written", "hf")
+    assert done.report is not None
+    assert done.report.source_served is None
+    assert done.to_check == ""
+    checks = [(each.of, each.engine) for each in done.report.checks]
+    assert checks[-2:] == [("target", "transformers"), ("source", "transformers")]
+
+
+def test_a_source_that_cannot_be_served_is_a_note(tmp_path: Path, tuned: Path) -> None:
+    config = json.loads((tuned / "tokenizer_config.json").read_text("utf-8"))
+    config["tokenizer_class"] = "MarianTokenizer"
+    (tuned / "tokenizer_config.json").write_text(json.dumps(config))
+    done = convert(tuned, tmp_path / "written", "hf")
+    assert done.report is not None
+    assert done.report.source_served is None
+    [skipped] = [line.text for line in done.lines() if line.label == "not checked"]
+    assert skipped.startswith("source in transformers: ")
+    assert done.report.verdict == "proved"
+
+
+@pytest.mark.parametrize("way", ["a file", "no tokenizer_config.json", "a GGUF file"])
+def test_what_transformers_does_not_serve_is_not_run(tmp_path: Path, tuned: Path, way: str) -> None:
+    source, target, to = tuned, tmp_path / "written", "hf"
+    if way == "a file":
+        source = tuned / "tokenizer.model"
+    elif way == "a GGUF file":
+        target, to = tmp_path / "written.gguf", "gguf"
+    else:
+        (tuned / "tokenizer_config.json").unlink()
+    said = Statement() if way == "a GGUF file" else Statement(template="bos")
+    done = convert(source, target, to, said=said)
+    assert done.report is not None
+    assert done.report.source_served is None
+    asked = [each.of for each in done.report.checks if each.engine == "transformers"]
+    assert asked == ([] if to == "gguf" else ["target"])
 
 
 def test_two_plugins_live_side_by_side(command: Command, tmp_path: Path) -> None:
