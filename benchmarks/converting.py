@@ -172,7 +172,8 @@ _INSPECT = Work(
     measure="process",
     note="262,144 tokens of characters with byte fallback, made of o200k's: every split of a token "
     "is a merge.",
-    why="The file is read and its merges are looked at one by one.",
+    why="A quarter of the time is the canonical form; the file's tokens are read twice, which is "
+    "another fifth; imports are a sixth.",
 )
 
 WORKS = (

@@ -114,9 +114,9 @@ class Curve:
 class Asked:
     """An encoder's ids of texts in one mode, beside those of the engine of the format.
 
-    ``raised`` of the ``differing`` texts ended with an error. ``text`` is the shortest of them,
-    ``expected`` its ids, and ``theirs`` the encoder's, their number where it only counts, or the
-    error.
+    ``raised`` of the ``differing`` texts ended with an error. ``text`` is the shortest of them, cut
+    to what still differs, ``expected`` its ids, and ``theirs`` the encoder's, their number where
+    it only counts, or the error.
     """
 
     mode: Literal["special", "ordinary"]

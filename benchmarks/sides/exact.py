@@ -7,17 +7,17 @@ An encoder is asked in one mode or in two: ``special``, where a text's special t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from .answers import FIXTURES
+
 Side: TypeAlias = "tuple[Callable[[], Any], Callable[[Any], object]]"
 Modes: TypeAlias = "Iterator[tuple[str, Callable[[str], Any]]]"
 
-LONGEST = 300
-"""Characters of a text that is kept as an example."""
 MEMORY = 8 << 30
 """Bytes that an encoder's process may have."""
 
@@ -47,8 +47,12 @@ def awkward(kind: str, source: str, preset: str, folder: str, count: str, target
         model = import_module("bpe_interop").load(source, preset=preset or None).model
         wanted = int(count)
         every = list(dict.fromkeys(stress.awkward(model, scale=-(-wanted // 10_000))))
+        # Sentences too: contractions and names in which tokens go across what is awkward.
+        chosen = list(dict.fromkeys(_lines()))[: wanted // 2]
+        left = wanted - len(chosen)
         # From all of them alike: the kinds of awkward texts follow one another.
-        chosen = [every[at * len(every) // wanted] for at in range(min(wanted, len(every)))]
+        chosen += [every[at * len(every) // left] for at in range(min(left, len(every)))]
+        chosen = list(dict.fromkeys(chosen))
         # Some find an added token that is not special in ordinary text too, and some do not.
         plain = [t.text for t in model.added or () if not t.special and kind == "json"]
         asked = {"special": chosen, "ordinary": [t for t in chosen if not _any(plain, t)]}
@@ -61,6 +65,12 @@ def awkward(kind: str, source: str, preset: str, folder: str, count: str, target
         return {"texts": len(chosen)}
 
     return run, lambda found: found
+
+
+def _lines() -> Iterator[str]:
+    """The lines of the repository's corpora, with their ends."""
+    for file in sorted(FIXTURES.glob("*.txt")):
+        yield from file.read_bytes().decode("utf-8").splitlines(keepends=True)
 
 
 def _any(parts: list[str], text: str) -> bool:
@@ -88,6 +98,8 @@ def tried(peer: str, kind: str, source: str, preset: str, folder: str, texts: st
                 return {"state": "refuses", "said": _first_line(error)}
             if mode in kept["ids"]:
                 told, others = _held(encode, kept["texts"][mode], kept["ids"][mode])
+                if others:
+                    told |= _shown(encode, _engine(given, mode), others)
                 found["modes"].append({"mode": mode, **told})
                 wrong |= others
         return {"state": "ran", "differing": len(wrong), **found}
@@ -98,28 +110,51 @@ def tried(peer: str, kind: str, source: str, preset: str, folder: str, texts: st
 def _held(
     encode: Callable[[str], Any], texts: list[str], expected: list[list[int]]
 ) -> tuple[dict[str, Any], set[str]]:
-    """How many texts have other ids or an error, and the shortest of them."""
+    """How many texts have other ids, or an error, and which."""
     wrong: set[str] = set()
     raised = 0
-    shortest: tuple[int, str, list[int], Any] | None = None
     for text, ids in zip(texts, expected, strict=True):
-        try:
-            answer = encode(text)
-            theirs: Any = answer if isinstance(answer, int) else [int(one) for one in answer]
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            theirs = _first_line(error)
-            raised += 1
-        if theirs != (len(ids) if isinstance(theirs, int) else ids):
+        theirs = _answer(encode, text)
+        raised += isinstance(theirs, str)
+        if not _same(theirs, ids):
             wrong.add(text)
-            if shortest is None or (len(text), text) < shortest[:2]:
-                shortest = (len(text), text, ids, theirs)
-    told: dict[str, Any] = {"texts": len(texts), "differing": len(wrong), "raised": raised}
-    if shortest is not None:
-        _, text, ids, theirs = shortest
-        told |= {"text": text[:LONGEST], "expected": ids[:LONGEST], "theirs": theirs}
-    return told, wrong
+    return {"texts": len(texts), "differing": len(wrong), "raised": raised}, wrong
+
+
+def _answer(encode: Callable[[str], Any], text: str) -> list[int] | int | str:
+    """Ids, their number from one that only counts, or an error's first line."""
+    try:
+        answer = encode(text)
+        return answer if isinstance(answer, int) else [int(one) for one in answer]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return _first_line(error)
+
+
+def _same(theirs: list[int] | int | str, ids: list[int]) -> bool:
+    return theirs == (len(ids) if isinstance(theirs, int) else ids)
+
+
+def _shown(
+    encode: Callable[[str], Any], right: Callable[[str], Any], wrong: Iterable[str]
+) -> dict[str, Any]:
+    """The shortest of the texts, cut to what still differs, and both answers."""
+
+    def differs(text: str) -> bool:
+        return not _same(_answer(encode, text), list(right(text)))
+
+    text = min(wrong, key=lambda text: (len(text), text))
+    size = len(text)
+    while size := size // 2:
+        at = 0
+        while at < len(text):
+            shorter = text[:at] + text[at + size :]
+            if differs(shorter):
+                text = shorter
+            else:
+                at += size
+    return {"text": text, "expected": list(right(text)), "theirs": _answer(encode, text)}
 
 
 def _first_line(error: BaseException) -> str:
@@ -171,6 +206,11 @@ _REFERENCE: Mapping[str, Callable[[Given], Modes]] = {
     "json": _of_tokenizers,
     "pieces": _of_sentencepiece,
 }
+
+
+def _engine(given: Given, mode: str) -> Callable[[str], Any]:
+    """The engine's function of a mode; an engine is made for each, which may be set to it."""
+    return next(encode for name, encode in _REFERENCE[given.kind](given) if name == mode)
 
 
 def _only(kind: str, modes: Callable[[Given], Modes]) -> Callable[[Given], Modes]:

@@ -203,15 +203,26 @@ def test_ids_are_compared_with_those_of_the_engine(
         if given.kind == "ranks":
             raise ValueError("no such\nranks")
         yield "special", len
-        yield "ordinary", {"a": [1], "bb": [2], "ccc": [3]}.__getitem__
+        yield "ordinary", broken
 
+    def broken(text: str) -> list[int]:
+        if "d" in text:
+            raise KeyError("no d")
+        return [*map(ord, text.replace("x", "y"))]
+
+    def engine(given: sides.Given) -> sides.Modes:
+        yield "special", lambda text: [0] * len(text.replace("bc", "b"))
+        yield "ordinary", lambda text: [*map(ord, text)]
+
+    asked, more = ["a", "abcabc", "bxb"], ["a", "abcabc", "bxb", "long dad"]
     kept = {
-        "texts": {"special": ["a", "bb", "ccc"], "ordinary": ["a", "bb", "ccc", "d"]},
-        "ids": {"special": [[1], [2, 2], [3]], "ordinary": [[1], [4], [4], [5]]},
+        "texts": {"special": asked, "ordinary": more},
+        "ids": {"special": [[0], [0] * 4, [0] * 3], "ordinary": [[*map(ord, t)] for t in more]},
     }
     texts = tmp_path / "texts.json"
     texts.write_text(json.dumps(kept), "utf-8")
     monkeypatch.setattr(sides, "ENCODERS", {"peer": encoder})
+    monkeypatch.setattr(sides, "_REFERENCE", {"json": engine})
     monkeypatch.setattr(sides, "MEMORY", -1)
     given = {"peer": "peer", "source": "", "preset": "", "folder": "", "texts": str(texts)}
 
@@ -227,8 +238,8 @@ def test_ids_are_compared_with_those_of_the_engine(
     )
     assert (ran.state, ran.differing, ran.texts) == ("ran", 3, 3)
     assert ran.modes == [
-        Asked("special", 3, 1, 0, "ccc", [3], 3),
-        Asked("ordinary", 4, 3, 1, "d", [5], "'d'"),
+        Asked("special", 3, 1, 0, "bc", [0], 2),
+        Asked("ordinary", 4, 2, 1, "x", [120], [121]),
     ]
     assert (refused.state, refused.said, other.state) == ("refuses", "no such", "other kind")
     found = Exactness("2026-01-01", "abc", {"peer": "1.0"}, [ran, refused, other])
@@ -236,8 +247,8 @@ def test_ids_are_compared_with_those_of_the_engine(
     assert tables.whose_ids(found, "ranks").splitlines()[2:] == ["| peer 1.0 | refuses |"]
     assert tables.whose_ids(found, "pieces").splitlines()[2:] == []
     assert tables.told_apart(found).splitlines()[2:] == [
-        "| peer | x (json) | special: 1 of 3 | `'ccc'`: 3 ids, the engine has 1 |",
-        "| peer | x (json) | ordinary: 3 of 4, 1 with an error | `'d'`: `'d'` |",
+        "| peer | x (json) | special: 1 of 3 | `'bc'`: 2 ids, the engine has 1 |",
+        "| peer | x (json) | ordinary: 2 of 4, 1 with an error | `'x'`: [121], the engine [120] |",
         "| peer | x (ranks) | refuses | `no such` |",
     ]
 
