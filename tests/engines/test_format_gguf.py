@@ -126,7 +126,10 @@ def test_splitters_cut_as_llama_cpp_does(name: str) -> None:
     rng = random.Random(3)
     texts = ["".join(letters) for letters in product(SPLIT, repeat=2)]
     texts += ["".join(rng.choice(SPLIT) for _ in range(3 + n % 6)) for n in range(300)]
-    agree(file, texts)
+    encoder, engine = Encoder(read(file)), LlamaCppEngine(file)
+    # No token is special, so parsing them would cut the same again.
+    for text, ids in zip(texts, engine.encode_batch(texts), strict=True):
+        assert encoder.encode(text) == ids, text
 
 
 EACH = """

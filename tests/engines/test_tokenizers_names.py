@@ -46,9 +46,18 @@ FIELDS = (
 )
 
 
-def view(encoding: Any) -> dict[str, Any]:
-    """All that an encoding says, and what it says of its tokens, words and characters."""
+def fields(encoding: Any) -> dict[str, Any]:
+    """All that an encoding holds, and the parts that were cut off it."""
     told = {field: getattr(encoding, field) for field in FIELDS}
+    return {**told, "over": [fields(e) for e in encoding.overflowing]}
+
+
+def view(encoding: Any) -> dict[str, Any]:
+    """All that an encoding holds, and what it says of its tokens, words and characters.
+
+    There may be hundreds of parts that were cut off: of the first few it is all of this.
+    """
+    told = fields(encoding)
     sequences = range(2)
     told["of tokens"] = [
         (encoding.token_to_sequence(n), encoding.token_to_chars(n), encoding.token_to_word(n))
@@ -64,7 +73,7 @@ def view(encoding: Any) -> dict[str, Any]:
         for m in sequences
         for n in range(6)
     ]
-    return {**told, "repr": repr(encoding), "over": [view(e) for e in encoding.overflowing]}
+    return {**told, "repr": repr(encoding), "cut": [view(e) for e in encoding.overflowing[:3]]}
 
 
 def views(call: Callable[..., list[Any]], *given: Any) -> list[dict[str, Any]]:
