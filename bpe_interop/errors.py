@@ -45,6 +45,12 @@ ONLY_BPE = (
 """What to do with a tokenizer of another kind."""
 
 
+def compared_in(engine: str) -> str:
+    """What to do with a file that is not read here, and that an engine may run."""
+    # With an engine named, `verify` leaves to it what our own reader refuses.
+    return f"to compare it on texts all the same: verify A B --engine-a {engine} (engine_a=...)"
+
+
 class BpeInteropError(Exception):
     """Base of all errors raised by this library.
 

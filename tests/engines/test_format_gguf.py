@@ -378,7 +378,14 @@ def _changed(key: str, value: Any) -> Callable[[], bytes]:
     [
         (lambda: made.gguf({}), "the key is missing: there is no tokenizer"),
         (_changed("tokenizer.ggml.model", (made.STRING, "bert")), "WordPiece"),
+        (_changed("tokenizer.ggml.model", (made.STRING, "bert")), "run the file in the library"),
+        (_changed("tokenizer.ggml.model", (made.STRING, "none")), "a tokenizer.json for example"),
+        (
+            _changed("tokenizer.ggml.model", (made.STRING, "rwkv")),
+            "verify A B --engine-a llama.cpp",
+        ),
         (_changed("tokenizer.ggml.model", (made.STRING, "new")), '"new" is not known'),
+        (_changed("tokenizer.ggml.model", (made.STRING, "new")), "upgrade bpe-interop"),
         (_changed("tokenizer.ggml.model", (made.UINT32, 3)), "expected string, found uint32"),
         (_changed("tokenizer.ggml.pre", (made.STRING, "gpt-9")), 'llama.cpp knows no "gpt-9"'),
         (_changed("tokenizer.ggml.pre", (made.STRING, "whitespace")), "is not read"),

@@ -34,7 +34,7 @@ from bpe_interop.compare.stress import around_added, fixed, texts_with
 from bpe_interop.compare.verdict import matters, report_of
 from bpe_interop.diff import Difference
 from bpe_interop.engines import Engine, from_files
-from bpe_interop.errors import EngineError, SourceError, UnstatedError
+from bpe_interop.errors import EngineError, SourceError, UnstatedError, UnsupportedError
 from bpe_interop.model import FIELDS, AddedToken, BPEModel
 from bpe_interop.proof.normalizer import normalizer_stage
 from bpe_interop.proof.prove import STAGES, Proof, prove
@@ -684,3 +684,18 @@ def test_split_special_tokens_of_a_directory_acts_in_our_run(
     assert (
         "split_special_tokens makes transformers 4.57 and 5.24 take special tokens as text" in shown
     )
+
+
+def test_what_our_reader_refuses_is_compared_in_an_engine(tmp_path: Path) -> None:
+    file, source = tmp_path / "tokenizer.json", TOKENIZERS / "gpt2-tiny/huggingface/tokenizer.json"
+    twice = json.loads(source.read_text("utf-8"))
+    splits = [twice["pre_tokenizer"]] * 2
+    twice["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": splits}
+    file.write_text(json.dumps(twice), "utf-8")
+    with pytest.raises(UnsupportedError, match="--engine-a tokenizers"):
+        verify(file, file)
+    report = verify(file, source, scope="text", engine_a="tokenizers")
+    assert report.verdict == "different"
+    assert report.mismatch is not None
+    theirs = tokenizers.Tokenizer.from_file(str(file))
+    assert report.mismatch.ids_a == tuple(theirs.encode(report.mismatch.text).ids)

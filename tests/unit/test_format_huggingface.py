@@ -203,6 +203,16 @@ def test_roberta_and_template_processing_are_one_thing() -> None:
     assert ours.encode("abc", "ab").ids == theirs.encode("abc", "ab").ids
 
 
+@pytest.mark.parametrize("key", ["normalizer", "pre_tokenizer", "post_processor", "decoder"])
+def test_a_component_that_is_not_known_is_left_to_tokenizers(key: str) -> None:
+    """``verify`` takes such a file where an engine is named (tests/engines/test_verify.py)."""
+    value = document()
+    value[key] = {"type": "Odd"}
+    with pytest.raises(UnsupportedError, match="'Odd' is not supported") as refused:
+        load(value)
+    assert "verify A B --engine-a tokenizers" in refused.value.fix
+
+
 def test_bert_gives_the_second_text_a_type_of_its_own() -> None:
     value = document()
     value["post_processor"] = {"type": "BertProcessing", "sep": ["b", 98], "cls": ["a", 97]}

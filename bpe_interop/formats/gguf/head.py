@@ -236,6 +236,7 @@ class _Reader:
             raise UnsupportedError(
                 f"the version of the file is {version}; known are 1 to {VERSIONS[-1]}",
                 where=self._name,
+                fix="upgrade bpe-interop, if the file is not damaged",
             )
         self._wide = version > 1
         return version
@@ -306,6 +307,7 @@ class _Reader:
             raise UnsupportedError(
                 f"a value of type {kind}, which is not known",
                 where=f"{self._name}: {self._key}" if self._key else self._name,
+                fix="upgrade bpe-interop, if the file is not damaged",
             )
         return int(kind)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import isnan
 from typing import Final
 
-from ...errors import FormatError, InvalidModelError
+from ...errors import ONLY_BPE, FormatError, InvalidModelError, compared_in
 from ...merging.canonical import Canonical, keep_without_idle
 from ...model import (
     CHATS,
@@ -98,6 +98,13 @@ _OTHER_MODELS: Final = {
     "whitespace": f"BPE on words without the white space, for which {UNREADABLE}",
 }  # fmt: skip
 
+_ENGINE: Final = "llama.cpp"
+_ORIGINAL: Final = "read the files that the GGUF was made of, a tokenizer.json for example"
+_INSTEAD: Final = {
+    **dict.fromkeys(("bert", "t5"), ONLY_BPE),
+    **dict.fromkeys(("none", "no_vocab", "whitespace"), _ORIGINAL),
+}
+"""What to do where even llama.cpp has no BPE for it, or ends on usual texts."""
 
 _PART: Final = r"-[0-9]{5}-of-"
 """How the name of a part says its number."""
@@ -130,9 +137,10 @@ def load(files: Files) -> BPEModel:
             )
         keys.fail(MODEL, "the key is missing: there is no tokenizer in this file")
     if kind in _OTHER_MODELS:
-        keys.refuse(MODEL, f"{show(kind)} is {_OTHER_MODELS[kind]}, which is not read")
+        what = f"{show(kind)} is {_OTHER_MODELS[kind]}, which is not read"
+        keys.refuse(MODEL, what, _INSTEAD.get(kind, compared_in(_ENGINE)))
     if kind not in DEFAULTS:
-        keys.refuse(MODEL, f"{show(kind)} is not known")
+        keys.refuse(MODEL, f"{show(kind)} is not known", f"upgrade bpe-interop, or {_ORIGINAL}")
     keys.check_types()
     tokens = Tokens(keys)
     _listed_scores(keys, len(tokens.texts))
@@ -315,6 +323,7 @@ def _no_byte_built(tokens: Tokens, reached: Collection[bytes]) -> None:
                 f"{TOKENS}[{tokens.every[content]}]",
                 f"merging the characters of {show(content)} builds it, though it stands for a "
                 "byte; llama.cpp does so, and no other engine",
+                fix=compared_in(_ENGINE),
             )
 
 
@@ -355,7 +364,7 @@ def _splitter(keys: Keys) -> NamedSplitter:
         return splitter
     near = ", ".join(nearest(name)) or "none"
     if name in NOT_HELD:
-        keys.refuse(PRE, f"{show(name)} is not read: {NOT_HELD[name]}")
+        keys.refuse(PRE, f"{show(name)} is not read: {NOT_HELD[name]}", _ORIGINAL)
     return keys.refuse(PRE, f"llama.cpp knows no {show(name)}", fix=f"near names: {near}")
 
 
@@ -455,6 +464,7 @@ def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> tuple[BPEMod
             f"{TOKENS}[{every[content]}]",
             f"no merge builds {show(content)}; under {show(name)} llama.cpp looks up runs of "
             "newlines that are tokens, and nothing else, which is not supported",
+            fix=compared_in(_ENGINE),
         )
     if row.bos and roles["bos"] is None:
         keys.fail(

@@ -39,7 +39,7 @@ def read_pattern(node: Node) -> Pattern | str:
     """
     node.exactly("String", "Regex")
     if "Regex" in node and "String" in node:
-        node.refuse("a pattern is a String or a Regex, and this is both")
+        node.refuse("a pattern is a String or a Regex, and this is both", fix="remove one of them")
     if "Regex" not in node:
         return node["String"].be(str)
     pattern = Pattern(node["Regex"].be(str), "oniguruma")

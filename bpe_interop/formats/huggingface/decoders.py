@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from ...errors import compared_in
 from ...model import AddedToken, Alphabet, Json
 from ...steps import (
     ByteTokens,
@@ -70,7 +71,7 @@ def _read_steps(node: Node) -> tuple[DecoderStep, ...]:
         node.only("type", "decoders")
         return tuple(step for child in components(node["decoders"]) for step in _read_steps(child))
     if kind not in _READERS:
-        node.refuse(f"the decoder {kind!r} is not supported")
+        node.refuse(f"the decoder {kind!r} is not supported", fix=compared_in("tokenizers"))
     return (_READERS[kind](node),)
 
 

@@ -9,7 +9,7 @@ from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Iterator, Sequence
 
-from ...errors import InvalidModelError
+from ...errors import InvalidModelError, compared_in
 from ...model import Json
 from ...steps import (
     BertText,
@@ -56,9 +56,12 @@ def _read_step(node: Node) -> NormalizerStep:
     kind = kind_of(node)
     if kind == "ByteLevel":
         # It writes text in the byte alphabet; what stands after it would see mapped characters.
-        node.refuse("a ByteLevel normalizer before another one is not supported")
+        node.refuse(
+            "a ByteLevel normalizer before another one is not supported",
+            fix=compared_in("tokenizers"),
+        )
     if kind not in _READERS:
-        node.refuse(f"the normalizer {kind!r} is not supported")
+        node.refuse(f"the normalizer {kind!r} is not supported", fix=compared_in("tokenizers"))
     return _READERS[kind](node)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...errors import compared_in
 from ...model import Json, SequenceTemplate, TemplatePart, TemplateText, TemplateToken
 from ...strict_json import Node
 from .component import byte_level_json, check_byte_level, components
@@ -32,7 +33,10 @@ def read_post_processor(node: Node) -> tuple[SequenceTemplate, bool | None]:
         parts = [read_post_processor(child) for child in components(node["processors"])]
         templates = [template for template, _ in parts if template != SequenceTemplate()]
         if len(templates) > 1:
-            node.refuse("more than one template in sequence is not supported")
+            node.refuse(
+                "more than one template in sequence is not supported",
+                fix=compared_in("tokenizers"),
+            )
         trims = [trim for _, trim in parts if trim is not None]
         return templates[0] if templates else SequenceTemplate(), trims[-1] if trims else None
     if kind == "ByteLevel":
@@ -61,7 +65,7 @@ def read_template(node: Node) -> SequenceTemplate:
         cls, sep = (_named_id(node[key]) for key in ("cls", "sep"))
         return cls_sep_template(cls, sep, roberta=roberta)
     if kind != "TemplateProcessing":
-        node.refuse(f"the post-processor {kind!r} is not supported")
+        node.refuse(f"the post-processor {kind!r} is not supported", fix=compared_in("tokenizers"))
     node.only("type", "single", "pair", "special_tokens")
     tokens = node["special_tokens"]
     for name in tokens.be(dict):

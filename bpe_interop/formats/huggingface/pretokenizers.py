@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...errors import compared_in
 from ...model import Alphabet, Json
 from ...steps import (
     Behavior,
@@ -69,7 +70,10 @@ def read_pretokenizer(node: Node) -> tuple[tuple[PreTokenizerStep, ...], bool]:
     steps = list(_read_steps(node))
     mappings = steps.count(ByteChars())
     if mappings > 1:
-        node.refuse("ByteLevel appears twice, so bytes would be mapped to characters twice")
+        node.refuse(
+            "ByteLevel appears twice, so bytes would be mapped to characters twice",
+            fix=compared_in("tokenizers"),
+        )
     if mappings:
         check_mapped(node, steps[steps.index(ByteChars()) :])
     # A byte-level model implies the last mapping. An earlier one stays: the steps after it see the
@@ -83,7 +87,10 @@ def check_mapped(node: Node, steps: Sequence[PreTokenizerStep]) -> None:
     """Refuses steps that put characters into what is spelled in the byte alphabet already."""
     for step in steps:
         if isinstance(step, (Metaspace, PrefixSpace)):
-            node.refuse("a Metaspace after ByteLevel puts in what is no byte")
+            node.refuse(
+                "a Metaspace after ByteLevel puts in what is no byte",
+                fix=compared_in("tokenizers"),
+            )
 
 
 def _read_steps(node: Node) -> tuple[PreTokenizerStep, ...]:
@@ -91,7 +98,7 @@ def _read_steps(node: Node) -> tuple[PreTokenizerStep, ...]:
         return ()
     kind = kind_of(node)
     if kind not in _READERS:
-        node.refuse(f"the pre-tokenizer {kind!r} is not supported")
+        node.refuse(f"the pre-tokenizer {kind!r} is not supported", fix=compared_in("tokenizers"))
     return _READERS[kind](node)
 
 

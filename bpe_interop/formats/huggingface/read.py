@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
-from ...errors import ONLY_BPE, BpeInteropError, FormatError, InvalidModelError
+from ...errors import ONLY_BPE, BpeInteropError, FormatError, InvalidModelError, compared_in
 from ...model import (
     BATCHING,
     FILE_FLAGS,
@@ -161,7 +161,10 @@ def _read_pipeline(
         return normalizer, pretokenizer, "byte" if mapped else "char"
     node = root["pre_tokenizer"] if pretokenizer or mapped else root["normalizer"]
     if mapped:
-        node.refuse("ByteLevel appears twice, so bytes would be mapped to characters twice")
+        node.refuse(
+            "ByteLevel appears twice, so bytes would be mapped to characters twice",
+            fix=compared_in("tokenizers"),
+        )
     check_mapped(node, pretokenizer)
     for entry in _added_entries(root):
         if entry["normalized"].be(bool):
@@ -196,7 +199,10 @@ def _check_kind(root: Node) -> None:
         kind.refuse(f"the model is {name}, not BPE: it cannot be held as merges", fix=ONLY_BPE)
     version = root.get("version")
     if "version" in root and version.value != "1.0":
-        version.refuse(f"version {version.value!r} is not known (1.0 is)")
+        version.refuse(
+            f"version {version.value!r} is not known (1.0 is)",
+            fix="upgrade bpe-interop, if tokenizers loads the file",
+        )
 
 
 def _untyped(model: Node) -> str:

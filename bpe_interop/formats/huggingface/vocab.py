@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple, NoReturn, TypeAlias, cast
 
 from ...entries import numbered
-from ...errors import FormatError
+from ...errors import FormatError, compared_in
 from ...kernel.files import take_vocabulary
 from ...kernel.tables import table_without, used_among
 from ...model import (
@@ -394,7 +394,10 @@ def read_fallback(
 def _check_bytes(model: Node, words: SpelledVocabulary, present: set[int], unknown: bool) -> None:
     node = model["byte_fallback"]
     if words.alphabet == "byte":
-        node.refuse("byte fallback in a byte-level model is not supported")
+        node.refuse(
+            "byte fallback in a byte-level model is not supported",
+            fix=compared_in("tokenizers"),
+        )
     if unknown and not present >= UTF8_BYTES:
         missing = BYTE_TOKENS[min(UTF8_BYTES - present)]
         node.refuse(

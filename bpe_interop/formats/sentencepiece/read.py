@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import copysign, isfinite
 from typing import NamedTuple, NoReturn
 
-from ...errors import ONLY_BPE, FormatError, InvalidModelError, UnsupportedError
+from ...errors import ONLY_BPE, FormatError, InvalidModelError, UnsupportedError, compared_in
 from ...kernel.files import take_pieces
 from ...kernel.tables import is_checked
 from ...merging.scores import both_zeros, order_of
@@ -326,6 +326,7 @@ def _denormalizer(message: Message, file: str) -> bytes:
                 raise UnsupportedError(
                     "white space rules for decoded text are not supported",
                     where=f"{file}: denormalizer_spec.{field}",
+                    fix=compared_in("sentencepiece"),
                 )
     return charsmap
 

@@ -16,7 +16,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias, Union
 
-from ...errors import FormatError, UnsupportedError
+from ...errors import FormatError, UnsupportedError, compared_in
 
 MAX_SIZE = 1 << 25
 """The largest model that is read, in bytes. Known ones have up to five million."""
@@ -339,7 +339,8 @@ def _notes(strays: Iterable[Stray], file: str) -> list[str]:
             raise FormatError("more than 100,000 fields are not known", where=file)
         where = f"{file}: {stray.path or 'the model'} (byte {stray.offset})"
         if stray.value is not None:
-            raise UnsupportedError(f"{stray.what} and could change the ids", where=where)
+            what = f"{stray.what} and could change the ids"
+            raise UnsupportedError(what, where=where, fix=compared_in("sentencepiece"))
         if stray.expected is not None:
             raise FormatError(stray.what, where=where)
         place = re.sub(r"\[\d+\]", "[]", stray.path) or "the model"
