@@ -16,8 +16,11 @@ SCHEMA = 1
 """The version of the JSON that is written, and the only one that is read."""
 KIND = "bpe-interop corpus report"
 
-KEPT = 10
-"""How many differences, and how many failures, a report keeps; all are counted."""
+EXAMPLES_KEPT = 10
+"""How many differing texts, and how many failures, a report keeps, and JSON has. All are counted.
+
+On the screen are fewer (``_EXAMPLES_IN_LINES`` in ``sentences.py``), in Markdown as many as fit.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +173,8 @@ class CorpusReport:
     in whatever order and grouping parts are added, the sum is the same, and it is what one run
     over all of them reports. ``sum(reports)`` works as well.
 
-    ``counts`` are of all files, ``files`` of each by its label. ``found`` keeps the ``KEPT``
-    plainest differences and ``failures`` as many failures; equal documents count once there.
+    ``counts`` are of all files, ``files`` of each by its label. ``found`` keeps the plainest
+    differences and ``failures`` as many failures (``EXAMPLES_KEPT``); equal documents count once.
     ``scopes`` are the ways in which both sides were asked. ``versions`` maps libraries to the
     versions that ran. ``interrupted`` says that the comparison ended before its corpus did.
     """
@@ -268,13 +271,13 @@ K = TypeVar("K", bound=_Kept)
 
 
 def keep(items: Iterable[K]) -> tuple[K, ...]:
-    """The first ``KEPT`` in order, one of each group."""
+    """The first ``EXAMPLES_KEPT`` in order, one of each group."""
     first: dict[object, K] = {}
     # The order is total and knows nothing of the other items, so keeping part by part keeps what
     # keeping from the whole does.
     for item in sorted(items, key=lambda each: each.order):
         first.setdefault(item.group, item)
-    return tuple(first.values())[:KEPT]
+    return tuple(first.values())[:EXAMPLES_KEPT]
 
 
 def is_plain(text: str) -> bool:

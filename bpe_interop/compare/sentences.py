@@ -360,8 +360,8 @@ _GIVEN = 200
 """Characters of a text of the caller's."""
 _IDS = 24
 _FILES = 6
-_MORE = 3
-"""How many further texts are shown; JSON has all that are kept."""
+_EXAMPLES_IN_LINES = 3
+"""How many differing texts are named after the first one; JSON has all that are kept."""
 _FAILURES = 5
 
 
@@ -480,12 +480,12 @@ def mismatch_lines(report: Report, mismatch: Mismatch) -> Iterator[LabelledLine]
         yield LabelledLine("replayed", f"in {', '.join(report.replayed)}")
     yield LabelledLine("texts", texts_differ(report))
     others = report.examples[1:]
-    for other in others[:_MORE]:
+    for other in others[:_EXAMPLES_IN_LINES]:
         where = found_in(other)
         text = f"{short_text(other.mismatch.text)} ({other.mismatch.mode.scope})"
         yield LabelledLine("another", f"{text}; {where}" if where else text)
-    if len(others) > _MORE:
-        yield LabelledLine("another", f"... {len(others) - _MORE:,} more in --json")
+    if len(others) > _EXAMPLES_IN_LINES:
+        yield LabelledLine("another", f"... {len(others) - _EXAMPLES_IN_LINES:,} more in --json")
 
 
 def _why(stage: Stage, report: Report) -> str:

@@ -21,7 +21,7 @@ from ..quoting import show
 from ..text.normalize import EngineStep
 from ..text.unicode import UNICODE_TABLES
 from .alignment import align
-from .corpus_report import CorpusReport, Source
+from .corpus_report import EXAMPLES_KEPT, CorpusReport, Source
 from .metadata import metadata_apart
 from .report import Example, Report, Verdict
 from .run import Sides, Tally, ask_both, mismatch_of
@@ -306,10 +306,6 @@ def _replay(
     return f"{name} {engine.version}"
 
 
-EXAMPLES = 10
-"""How many are shown at most."""
-
-
 def examples_of(
     first: Mismatch | None,
     corpus: CorpusReport | None,
@@ -332,7 +328,7 @@ def examples_of(
             align(each.text, each.ids_a, each.ids_b, one, two, each.mode),
             sources.get((each.mode.scope, each.text)),
         )
-        for each in shown[:EXAMPLES]
+        for each in shown[:EXAMPLES_KEPT]
     )
 
 

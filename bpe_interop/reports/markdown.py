@@ -61,6 +61,7 @@ def to_markdown(report: Report, require: str = "tested", metadata: bool = False)
     reasons = unmet(report, require, metadata=metadata)
     known, commands = next_steps(report)
     for rows in (ROWS, ROWS // 4, ROWS // 20, 0):
+        # All examples that are kept, then six, then one.
         text = page.render(
             report=report,
             accepted=but_not_accepted(report, reasons),

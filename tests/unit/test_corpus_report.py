@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_interop.compare.corpus_report import (
-    KEPT,
+    EXAMPLES_KEPT,
     CorpusReport,
     Counts,
     FailedDocument,
@@ -99,7 +99,7 @@ def test_what_is_kept_of_parts_is_what_is_kept_of_the_whole(
     edges = [0, *sorted(min(cut, len(items)) for cut in cuts), len(items)]
     parts = [keep(items[one:two]) for one, two in pairwise(edges)]
     assert reduce(lambda one, two: keep([*one, *two]), parts) == keep(items)
-    assert len(keep(items)) <= KEPT
+    assert len(keep(items)) <= EXAMPLES_KEPT
     assert len({item.group for item in keep(items)}) == len(keep(items))
 
 
@@ -154,7 +154,7 @@ def test_the_plainest_differences_are_kept() -> None:
 
     items = [made(n) for n in range(40)] + [made(99, 1), made(98, plain=False)]
     kept = keep(items)
-    assert [item.source.size for item in kept] == list(range(61, 61 + KEPT))
+    assert [item.source.size for item in kept] == list(range(61, 61 + EXAMPLES_KEPT))
     report = CorpusReport(A, B, SCOPES, found=kept)
     assert report.plainest == made(30)
     assert CorpusReport(A, B, SCOPES).plainest is None
