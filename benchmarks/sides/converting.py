@@ -44,8 +44,10 @@ def ours(source: str, out: str, to: str, preset: str = "", verify: str = "") -> 
 
 
 def ours_to_gguf(source: str, out: str) -> Side:
-    """``bpe-interop convert`` to a GGUF file, checked."""
-    return command(["convert", source, f"{out}/to.gguf", "--to", "gguf"]), lambda result: None
+    """``bpe-interop convert`` to a GGUF file, checked, with what llama.cpp cannot hold dropped."""
+    words = ["convert", source, f"{out}/to.gguf", "--to", "gguf"]
+    words += ["--drop", "added", "--drop", "pretokenizer"]
+    return command(words), lambda result: None
 
 
 def inspect(source: str) -> Side:

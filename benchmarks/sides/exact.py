@@ -46,13 +46,12 @@ def awkward(kind: str, source: str, preset: str, folder: str, count: str, target
         stress = import_module("bpe_interop.compare.stress")
         model = import_module("bpe_interop").load(source, preset=preset or None).model
         wanted = int(count)
-        every = list(dict.fromkeys(stress.awkward(model, scale=-(-wanted // 10_000))))
         # Sentences too: contractions and names in which tokens go across what is awkward.
-        chosen = list(dict.fromkeys(_lines()))[: wanted // 2]
-        left = wanted - len(chosen)
+        lines = list(dict.fromkeys(_lines()))[: wanted // 2]
+        every = dict.fromkeys([*lines, *stress.awkward(model, scale=-(-wanted // 10_000))])
+        rest, left = [*every][len(lines) :], wanted - len(lines)
         # From all of them alike: the kinds of awkward texts follow one another.
-        chosen += [every[at * len(every) // left] for at in range(min(left, len(every)))]
-        chosen = list(dict.fromkeys(chosen))
+        chosen = lines + [rest[at * len(rest) // left] for at in range(min(left, len(rest)))]
         # Some find an added token that is not special in ordinary text too, and some do not.
         plain = [t.text for t in model.added or () if not t.special and kind == "json"]
         asked = {"special": chosen, "ordinary": [t for t in chosen if not _any(plain, t)]}
