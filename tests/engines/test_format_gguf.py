@@ -6,8 +6,6 @@ import io
 import random
 import re
 import struct
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import Data
+from in_llama_cpp import ids_in_each
 
 from bpe_interop import Statement
 from bpe_interop.compare.stress import awkward
@@ -33,7 +32,7 @@ from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.splitters import SPLITTERS
 from bpe_interop.formats.gguf.write import dump, without_tensors
 from bpe_interop.model import BPEModel
-from fixtures import ROOT, TOKENIZERS
+from fixtures import TOKENIZERS
 from fixtures import gguf_models as made
 from fixtures.file_formats import TO_CHAR
 from fixtures.newer_code_points import NEWER, has_newer
@@ -132,26 +131,12 @@ def test_splitters_cut_as_llama_cpp_does(name: str) -> None:
         assert encoder.encode(text) == ids, text
 
 
-EACH = """
-import sys
-from bpe_interop.engines.llamacpp_child import loaded
-for path in sys.argv[1:]:
-    print(loaded(path, print).encode("ab", False, False))
-"""
-
-
 @pytest.mark.long
 def test_every_name_is_known_to_llama_cpp(tmp_path: Path) -> None:
-    """One process loads them all: starting one for each takes longer than all of these."""
-    paths, expected = [], []
-    for number, name in enumerate(SPLITTERS):
-        file = by_merges([], [], name, {"tokenizer.ggml.add_bos_token": (made.BOOL, False)})
-        expected.append(f"{Encoder(read(file)).encode('ab')}")
-        paths.append(tmp_path / f"{number}.gguf")
-        paths[-1].write_bytes(file)
-    command = [sys.executable, "-c", EACH, *map(str, paths)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == expected
+    no_bos: made.Keys = {"tokenizer.ggml.add_bos_token": (made.BOOL, False)}
+    files = [by_merges([], [], name, no_bos) for name in SPLITTERS]
+    expected = [Encoder(read(file)).encode("ab") for file in files]
+    assert ids_in_each("ab", files, tmp_path) == expected
 
 
 def test_a_file_without_a_splitter_takes_the_default() -> None:

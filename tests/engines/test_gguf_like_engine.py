@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from in_llama_cpp import ids_in_each
 
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
@@ -59,19 +61,21 @@ def load(keys: Keys) -> BPEModel:
     ],
 )
 def test_a_key_has_the_type_without_which_the_engine_fails(
-    key: str, right: Any, wrong: Any
+    key: str, right: Any, wrong: Any, tmp_path: Path
 ) -> None:
+    good, bad = [], []
     for kind in KINDS:
         keys = keys_in(kind)
         if right is not None:
-            good = gguf({**keys, key: right})
             load({**keys, key: right})
-            LlamaCppEngine(good).close()
+            good.append(gguf({**keys, key: right}))
         with pytest.raises(FormatError) as error:
             load({**keys, key: wrong})
         assert key in error.value.where
-        with pytest.raises(EngineError):
-            LlamaCppEngine(gguf({**keys, key: wrong}))
+        bad.append(gguf({**keys, key: wrong}))
+    ids = ids_in_each("a", [*good, *bad], tmp_path)
+    assert None not in ids[: len(good)]
+    assert ids[len(good) :] == [None] * len(bad)
 
 
 def test_a_file_of_no_architecture_is_told_of() -> None:

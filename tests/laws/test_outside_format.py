@@ -5,6 +5,7 @@ The package is ``nanochat_format/``; its own tests would be ``check_format`` alo
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pickle
@@ -226,6 +227,7 @@ def test_the_laws_see_an_error_of_another_kind(nanochat: Any, pickled: Path) -> 
 
 @pytest.mark.parametrize("row", all_formats(), ids=lambda row: row.name)
 def test_our_own_formats_hold_the_tiny_tokenizers_or_refuse_them(row: Format) -> None:
+    gc.collect()  # the models of a check are in circles of few objects: 10 to 30 MB of each format
     checked = check_format(row)
     assert checked.compared["huggingface"] + len(checked.refused) == len(tiny_tokenizers())
     assert checked.compared["huggingface"]
