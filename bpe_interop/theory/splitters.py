@@ -95,6 +95,9 @@ States: TypeAlias = tuple[_State, ...]
 Steps: TypeAlias = tuple[PreTokenizerStep, ...]
 
 
+CutsTheorem: TypeAlias = Literal["Theorem 11", "Theorem 14"]
+
+
 @dataclass(frozen=True, slots=True)
 class ComparedCuts:
     """Whether two sequences cut every text alike: so they do without a ``text`` and a ``why``.
@@ -107,7 +110,7 @@ class ComparedCuts:
 
     text: str | None = None
     why: str = ""
-    by: str = ""
+    by: CutsTheorem | None = None
 
 
 def compared_cuts(left: Steps, right: Steps, without: CharSet = NOTHING) -> ComparedCuts:
@@ -116,8 +119,9 @@ def compared_cuts(left: Steps, right: Steps, without: CharSet = NOTHING) -> Comp
     try:
         if one is not None and two is not None:
             text = first_difference(as_run(one), as_run(two))
-            # An empty match is no pretoken with an id: the empty text shows nothing.
-            if text != "":
+            # An empty match is no pretoken with an id: the empty text shows nothing. Nor does one
+            # that is taken not to be there; Theorem 14 knows whether there is another.
+            if text is None or (text and not _holds(without, text)):
                 return ComparedCuts(text, by="Theorem 11")
     except PatternError:
         pass  # not of the shape of Theorem 11; Theorem 14 may decide
@@ -137,6 +141,12 @@ def compared_cuts(left: Steps, right: Steps, without: CharSet = NOTHING) -> Comp
     except PatternError:
         pass  # the reason for the whole sequences says more
     return ComparedCuts(why=why)
+
+
+def _holds(charset: CharSet, text: str) -> bool:
+    return charset != NOTHING and any(
+        first <= ord(char) <= last for first, last in code_points(charset) for char in text
+    )
 
 
 def only_pattern(steps: Steps) -> Pattern | None:

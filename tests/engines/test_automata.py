@@ -25,7 +25,7 @@ from bpe_interop.text.spellings import (
 )
 from bpe_interop.theory.automata import continuation, first_difference, uncovered
 from bpe_interop.theory.pretokens import can_occur, occurrence
-from bpe_interop.theory.splitters import compared_cuts
+from bpe_interop.theory.splitters import compared_cuts, newer_characters
 from fixtures.spellings import SPELLINGS
 
 
@@ -262,6 +262,16 @@ def test_two_patterns_alone_are_decided_by_their_languages() -> None:
     assert (compared.text, compared.by) == (None, "Theorem 11")
     compared = compared_cuts(matches_of("a+|[^a]"), matches_of("[^a]|a{1,2}"))
     assert (compared.text, compared.by) == ("aaa", "Theorem 11")
+
+
+def test_a_text_that_is_taken_not_to_be_there_shows_no_difference() -> None:
+    """U+0897 is of Unicode 16: the patterns differ in it alone."""
+    one, two = matches_of("[a\u0897]+|[^a\u0897]"), matches_of("a+|[^a]")
+    assert compared_cuts(one, two).text in ("a\u0897", "\u0897a", "\u0897\u0897")
+    compared = compared_cuts(one, two, newer_characters())
+    assert (compared.text, compared.why, compared.by) == (None, "", "Theorem 14")
+    compared = compared_cuts(one, matches_of("[^a]|a{1,2}"), newer_characters())
+    assert compared.text == "aaa"
 
 
 def test_the_empty_text_shows_no_difference() -> None:

@@ -6,7 +6,7 @@ import math
 import struct
 from collections.abc import Callable
 from random import Random
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from bpe_interop.errors import BpeInteropError
 from bpe_interop.formats import by_name
@@ -479,16 +479,6 @@ def _padding(rng: Random, facts: Json, letters: str) -> bool:
 
 def _batching(rng: Random, facts: Json, letters: str) -> bool:
     return rng.choice([_truncation, _padding])(rng, facts, letters)
-
-
-def _merge_strings(rng: Random, facts: Json, letters: str) -> bool:
-    """Merges in the old notation, where no part holds a space."""
-    merges = facts["model"]["merges"]
-    if not merges or any(" " in part for pair in merges for part in pair):
-        return False
-    rows: list[Any] = [" ".join(pair) for pair in merges]
-    facts["model"]["merges"] = rows
-    return True
 
 
 DOCUMENT: dict[str, Change] = {

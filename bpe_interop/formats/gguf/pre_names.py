@@ -19,16 +19,17 @@ from ...merging.symbols import textual
 from ...model import BPEModel, Json, PairList
 from ...steps import Pattern, PreTokenizerStep, Split
 from ...text.bytechars import to_chars
-from ...text.patterns import parse, preferred
+from ...text.patterns import preferred
 from ...text.split import split
 from ...theory.acting_steps import acting_normalizer, acting_splits
-from ...theory.automata import first_difference
 from ...theory.cuts import DifferingCuts, only_merges_bytes
 from ...theory.splitters import (
+    ComparedCuts,
+    CutsTheorem,
     Steps,
+    compared_cuts,
     first_cut_difference,
     newer_characters,
-    only_pattern,
     representatives,
 )
 from ...witnesses import Probe
@@ -46,7 +47,7 @@ from .splitters import (
 )
 from .tokens import built, form_of_characters, lines_of
 
-By: TypeAlias = Literal["the same patterns", "Theorem 11", "Theorem 14", "Theorem 10"]
+By: TypeAlias = Literal["the same patterns", "Theorem 10"] | CutsTheorem
 
 _CLOSELY: Final = 4
 """So many names are tried with the vocabulary: the nearest ones."""
@@ -132,7 +133,7 @@ def chosen(model: BPEModel) -> Chosen | None:
     # Last, those that only the vocabulary makes equal: no token stands across a cut (Theorem 10).
     for name in _by_cuts(steps)[:_CLOSELY]:
         if name in names and _same_tokens(SPLITTERS[name].steps, model, lookups):
-            text = _first_apart(SPLITTERS[name].steps, steps)
+            text = _compared(SPLITTERS[name].steps, steps).text
             return Chosen(name, "Theorem 10", text or _text_apart(SPLITTERS[name].steps, steps))
     return None
 
@@ -210,7 +211,7 @@ def _in_order_of_distance(model: BPEModel) -> list[str]:
 def _near(name: str, steps: Steps, probe: Probe, lookups: Collection[bytes]) -> Near:
     """A name with a text that shows it to be another splitter."""
     under = SPLITTERS[name].steps
-    cut = _first_apart(under, steps) or _text_apart(under, steps)
+    cut = _compared(under, steps).text or _text_apart(under, steps)
     for text in _texts(cut, under, steps, lookups):
         ids, others = _ids(probe, text, steps), _ids(probe, text, under)
         if ids is not None and others is not None and ids != others:
@@ -303,24 +304,14 @@ def same_cuts(a: Steps, b: Steps) -> By | None:
     """What proves that two sequences of steps cut every text alike; None if nothing does."""
     if a == b:
         return "the same patterns"
-    one, two = only_pattern(a), only_pattern(b)
-    if one is not None and two is not None:
-        try:
-            if first_difference(parse(one), parse(two)) is None:
-                return "Theorem 11"
-        except PatternError:
-            pass  # not of the shape of Theorem 11; Theorem 14 may decide
-    return "Theorem 14" if _first_apart(a, b) is None else None
+    compared = _compared(a, b)
+    return None if compared.text is not None or compared.why else compared.by
 
 
 @lru_cache(maxsize=256)
-def _first_apart(a: Steps, b: Steps) -> str | None:
-    """A shortest text that two sequences cut otherwise; None: none, empty: not decided."""
-    try:
-        # llama.cpp's tables are those of Unicode 15.1 (Theorem 14).
-        return first_cut_difference(a, b, newer_characters())
-    except PatternError:
-        return ""
+def _compared(a: Steps, b: Steps) -> ComparedCuts:
+    # llama.cpp's tables are those of Unicode 15.1 (Theorem 14).
+    return compared_cuts(a, b, newer_characters())
 
 
 @dataclass(frozen=True, slots=True)
