@@ -102,7 +102,12 @@ def test_white_space_taken_along_by_chance() -> None:
     written = dump(both)
     again = load(written)
     assert {token.text for token in again.added or ()} & {"<|ab|>", " <|cd>"} == {"<|ab|>"}
-    assert any("equally long" in loss.what for loss in by_name("gguf").losses(both))
+    reason = '" <|cd>" would not be found: "<|ab|>" overlaps it and is equally long'
+    assert any(reason in loss.what for loss in by_name("gguf").losses(both))
+    nul = replace(taking, text="a\0b", id=start + 2, roles=())
+    lost = by_name("gguf").losses(replace(both, added=(*(both.added or ()), nul)))
+    assert any("it holds a NUL, where llama.cpp ends a text" in loss.what for loss in lost)
+    assert any(reason in loss.what for loss in lost)
     for text in ("<|ab|> <|cd>a", " <|cd>", "<|ab|>\u3000a", "<|ab|>  a"):
         (data,) = written.values()
         ids = Encoder(again).encode(text, "all")

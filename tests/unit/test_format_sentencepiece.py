@@ -457,6 +457,16 @@ def test_fields_of_others_are_noted() -> None:
 # Refused, by name and place.
 
 
+@pytest.mark.parametrize(("number", "name"), [(3, "normalizer_spec"), (5, "denormalizer_spec")])
+def test_an_unknown_field_of_a_normalizer_is_no_note(number: int, name: str) -> None:
+    """It says what becomes of a text, so without it other ids could be given."""
+    data = write([*read(small()), (number, write([(7, 1)]))])
+    with pytest.raises(
+        UnsupportedError, match=rf"{name} \(byte \d+\): field number 7 is not known"
+    ):
+        load(data)
+
+
 def test_models_that_are_not_bpe_are_refused_by_name(tmp_path: Path) -> None:
     for number, name in ((1, "UNIGRAM"), (3, "WORD"), (4, "CHAR")):
         data = with_field(small(), TRAINER, TYPE, number)

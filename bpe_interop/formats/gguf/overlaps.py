@@ -68,12 +68,20 @@ def _beginning_with(begin: str, ordered: Sequence[str]) -> Iterator[str]:
 
 
 def equally_long(texts: Collection[str], taking: Collection[str] = ()) -> tuple[str, str] | None:
-    """Two of them that overlap and are equally long in UTF-8; None if there are none.
+    """The first of :func:`all_equally_long`; None if there are none."""
+    return next(all_equally_long(texts, taking), None)
+
+
+def all_equally_long(
+    texts: Collection[str], taking: Collection[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """Each two of them that overlap and are equally long in UTF-8.
 
     Which of the two llama.cpp finds is left to a sort that is not stable.
     """
-    pairs = (pair for pair in overlaps(texts, taking) if pair[0] != pair[1])
-    return next((pair for pair in pairs if len(pair[0].encode()) == len(pair[1].encode())), None)
+    for one, two in overlaps(texts, taking):
+        if one != two and len(one.encode()) == len(two.encode()):
+            yield one, two
 
 
 def in_order_of_length(

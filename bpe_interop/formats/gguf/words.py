@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from ...kernel.tables import as_dict
@@ -18,7 +18,7 @@ from ...witnesses import merging_across_dropped
 from ..losses import Decided, Words, extras_told, flag_witness, gained_roles, merges_words
 from ..round_trip import RoundTrip
 from .into import KeptHead
-from .overlaps import equally_long, in_order_of_length
+from .overlaps import all_equally_long, in_order_of_length
 from .pre_names import Near, chosen, name_over_characters, nearest_names
 from .write import kept_of, puts_space, spelled
 
@@ -232,6 +232,19 @@ def _roles_apart(trip: RoundTrip) -> str:
     )
 
 
+def _never_found(text: str, ours: Iterable[str], taking: Collection[str]) -> tuple[str, str]:
+    """Why a token is not in the file: the way, and a sentence."""
+    lost = f"{show(text)} would not be found"
+    if "\0" in text:
+        return "nul", f"{lost}: it holds a NUL, where llama.cpp ends a text"
+    pairs = (pair for pair in all_equally_long([*ours], taking) if text in pair)
+    for one, two in pairs:
+        other = two if one == text else one
+        why = f"{show(other)} overlaps it and is equally long, and llama.cpp takes one by chance"
+        return "chance", f"{lost}: {why}"
+    return "none", f"{lost}: a token has one text there, and no two tokens have the same"
+
+
 def _found_otherwise(
     ours: dict[str, AddedToken], theirs: dict[str, AddedToken]
 ) -> Iterator[tuple[str, str, str | None]]:
@@ -240,13 +253,7 @@ def _found_otherwise(
     for text, token in ours.items():
         other = theirs.get(text)
         if other is None:
-            chance = equally_long([*ours], taking) is not None
-            why = (
-                "another that overlaps it is equally long, and llama.cpp takes one by chance"
-                if chance
-                else "a token has one text there, and no two tokens have the same"
-            )
-            yield "none", f"{show(text)} would not be found: {why}", text
+            yield (*_never_found(text, ours, taking), text)
             continue
         if token.id != other.id:
             yield "id", f"{show(text)} would be {other.id}, not {token.id}", text

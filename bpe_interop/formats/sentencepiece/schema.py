@@ -312,7 +312,8 @@ def parse(data: bytes, file: str) -> tuple[Message, list[str]]:
     Raises:
         FormatError: it is empty, larger than any model, or no such message; the message names the
             byte.
-        UnsupportedError: the type of a piece or of the model is a number that is not known.
+        UnsupportedError: the type of a piece or of the model, or a field of a normalizer, is a
+            number that is not known.
     """
     if not data:
         raise FormatError("the file is empty", where=file)
@@ -338,7 +339,10 @@ def _notes(strays: Iterable[Stray], file: str) -> list[str]:
         if count == _MAX_UNKNOWN:
             raise FormatError("more than 100,000 fields are not known", where=file)
         where = f"{file}: {stray.path or 'the model'} (byte {stray.offset})"
-        if stray.value is not None:
+        # What says how texts are normalized acts at run time; what else a newer library writes
+        # says how the model was trained, mostly.
+        acts = stray.expected is None and stray.path in ("normalizer_spec", "denormalizer_spec")
+        if stray.value is not None or acts:
             what = f"{stray.what} and could change the ids"
             raise UnsupportedError(what, where=where, fix=compared_in("sentencepiece"))
         if stray.expected is not None:
