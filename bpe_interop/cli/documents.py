@@ -401,7 +401,7 @@ class Inspection(TypedDict):
     """All that there is to know about a tokenizer.
 
     source, format: what was named, and the format that it was read as.
-    files: names to sha256.
+    files: names to sha256; of a GGUF file it is that of its head.
     in_part: those of the files of which only a part is read.
     unread_keys: of tokenizer_config.json, by name of the file: keys that nothing here reads.
     not_read: names of other tokenizer files in the same directory.

@@ -161,7 +161,8 @@ def _rows(
     model = loaded.model
     yield "format", f"{loaded.format.title} ({loaded.format.name})"
     for name, digest in facts["files"].items():
-        part = "  (in part: rows, ids of roles)" if name in facts["in_part"] else ""
+        of = "its head, no tensors" if name.endswith(".gguf") else "rows, ids of roles"
+        part = f"  (in part: {of})" if name in facts["in_part"] else ""
         keys = facts["unread_keys"].get(name, ())
         unread = f"  (not read: {', '.join(map(spelled, keys))})" if keys else ""
         yield "file", f"{name}  sha256 {digest}{part}{unread}"
