@@ -27,9 +27,10 @@ _IN_PART = {MODEL_CONFIG, GENERATION}
 """Files of the network, of which only the rows and the ids of roles are read."""
 
 
-def _in_part(name: str, model: BPEModel) -> bool:
-    # Of a GGUF file the head is read, and the sha256 is that of the head.
-    return name in _IN_PART or (model.origin.format == "gguf" and name.endswith(".gguf"))
+def _in_part(name: str, loaded: TokenizerSource[BPEModel]) -> bool:
+    # Of a file with a head, only that is read, and the sha256 is that of the head.
+    beside = name.endswith((".json", ".jinja"))
+    return name in _IN_PART or (bool(loaded.format.names.head) and not beside)
 
 
 def _others(loaded: TokenizerSource[BPEModel]) -> list[str]:
@@ -60,7 +61,7 @@ def facts_of(loaded: TokenizerSource[BPEModel]) -> documents.Inspection:
         "source": loaded.label,
         "format": loaded.format.name,
         "files": dict(model.origin.files),
-        "in_part": sorted(name for name in model.origin.files if _in_part(name, model)),
+        "in_part": sorted(name for name in model.origin.files if _in_part(name, loaded)),
         "unread_keys": _unread_keys(loaded),
         "not_read": list(loaded.twins),
         "others": _others(loaded),

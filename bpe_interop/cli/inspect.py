@@ -161,7 +161,7 @@ def _rows(
     model = loaded.model
     yield "format", f"{loaded.format.title} ({loaded.format.name})"
     for name, digest in facts["files"].items():
-        of = "its head, no tensors" if name.endswith(".gguf") else "rows, ids of roles"
+        of = "rows, ids of roles" if name.endswith(".json") else "its head, no tensors"
         part = f"  (in part: {of})" if name in facts["in_part"] else ""
         keys = facts["unread_keys"].get(name, ())
         unread = f"  (not read: {', '.join(map(spelled, keys))})" if keys else ""
