@@ -122,7 +122,7 @@ def assert_parity(
     """
     __tracebackhide__ = True
     from .arguments import TEXTS, one_of, several
-    from .compare.parity import parity
+    from .compare import parity
     from .errors import ArgumentError
 
     one_of(scope, _SCOPES, "scope")

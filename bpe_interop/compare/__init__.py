@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..proof.prove import SCOPES, about
     from ..proof.stage import Scope, Stage, counts
     from ..workers import Progress
-    from .comparison import RunOptions, verify
+    from .comparison import RunOptions, parity, verify
     from .corpus import Corpora
     from .report import Example, Report
     from .sides import Failure, Mismatch
@@ -34,6 +34,7 @@ __all__ = [
     "Stage",
     "about",
     "counts",
+    "parity",
     "verify",
 ]
 
@@ -48,7 +49,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
             ".workers": ("Progress",),
             "corpus": ("Corpora",),
             "report": ("Example", "Report"),
-            "comparison": ("RunOptions", "verify"),
+            "comparison": ("RunOptions", "parity", "verify"),
             "sides": ("Failure", "Mismatch"),
         },
     )

@@ -9,19 +9,20 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
-from ..arguments import names, one_of
+from ..arguments import TEXTS, names, one_of, several
 from ..engines.rows import engine_row
-from ..errors import SourceError, UnstatedError
+from ..errors import ArgumentError, SourceError, UnstatedError
 from ..model import BPEModel
 from ..presets import ways_to_say
 from ..proof.prove import ALL_STAGES, SCOPES, Proof, narrower, prove
 from ..proof.stage import Scope, Stage, counts
 from ..quoting import show
+from ..special import checked
 from ..ticks import begin, untold
 from ..workers import LIMIT, Progress, Workers, pool_of
 from .corpus import Corpora, check_corpora, compare_corpora
 from .lock import Lock, locked
-from .opening import noted_on_files, open_lock, open_source, served_otherwise, side_of
+from .opening import noted_on_files, open_any, open_lock, open_source, served_otherwise, side_of
 from .report import Report
 from .run import Decoded, Pair, Sides, Tally, compare_in
 from .sides import ORDINARY, OwnEngine, Side, inside_of, modes_of
@@ -183,7 +184,7 @@ def verify(
         if not isinstance(source, (str, Path)):
             raise TypeError(
                 f"verify takes paths and names, not {type(source).__name__}: a live tokenizer is "
-                "taken by bpe_interop.compare.parity.parity(a, b)"
+                "taken by bpe_interop.compare.parity(a, b)"
             )
     one_of(scope, SCOPES, "scope")
     read = corpora if isinstance(corpora, Corpora) else Corpora(names(corpora))
@@ -213,6 +214,52 @@ def verify(
     for letter, source, lock in locks:
         sides[letter] = open_lock(lock, source, other, shared=shared)
     return compare(sides["a"], sides["b"], scope, corpora=read, options=options)
+
+
+def parity(
+    a: object,
+    b: object,
+    texts: Iterable[str] | None = None,
+    *,
+    scope: Scope = "all",
+    proof: bool = True,
+    preset_a: str | None = None,
+    preset_b: str | None = None,
+) -> Report:
+    """Holds two tokenizers against each other, each run by its own library.
+
+    A file runs in the engine of its format (:func:`verify` runs our encoder), a live object as it
+    is, and a :class:`.Tokenizer` in whatever encodes for it.
+
+    Args:
+        a: a source as :func:`bpe_interop.load` takes it, a lock file, a ``Tokenizer``, or an
+            object of tiktoken, tokenizers, sentencepiece or transformers.
+        b: the other one.
+        texts: what to compare on; None for the awkward texts of both.
+        scope: what counts, as in :func:`bpe_interop.verify`.
+        proof: whether to decide, too, whether they are equal on every text.
+        preset_a: says what ``a``, a path or a name, leaves unsaid, as :func:`bpe_interop.load`
+            takes it.
+        preset_b: the same for ``b``.
+
+    Raises:
+        ArgumentError: a preset is given for an object or a lock file (also ValueError).
+        TypeError: an object is none of these; ``texts`` are one text, or hold no text.
+        BpeInteropError: a source cannot be read.
+    """
+    one_of(scope, SCOPES, "scope")
+    if texts is not None:
+        texts = map(checked, several(texts, "texts", TEXTS))
+    for letter, source, preset in (("a", a, preset_a), ("b", b, preset_b)):
+        if preset is not None and not isinstance(source, (str, Path)):
+            raise ArgumentError(
+                f"preset_{letter} is for a path or a name, not for a {type(source).__name__}",
+                fix="leave it out, or load the tokenizer with bpe_interop.load(..., preset=...)",
+            )
+    report = compare(open_any(a, preset_a), open_any(b, preset_b), scope, texts, proof=proof)
+    if report.interrupted:  # a test that was interrupted has not passed
+        raise KeyboardInterrupt
+    return report
 
 
 def _refuse_for_lock(

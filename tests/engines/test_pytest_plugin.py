@@ -19,7 +19,8 @@ import tokenizers
 import transformers
 
 import bpe_interop
-from bpe_interop.compare import comparison, parity
+from bpe_interop import compare
+from bpe_interop.compare import comparison
 from bpe_interop.compare.lock import dump, lock
 from bpe_interop.compare.stress import fixed
 from bpe_interop.errors import SourceError
@@ -338,11 +339,11 @@ def test_what_is_no_tokenizer_is_an_error() -> None:
 
 def test_a_difference_that_only_a_proof_found_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = (TOKENIZERS / name / "tiktoken" for name in ("cl100k-tiny", "o200k-tiny"))
-    found = parity.parity(a, b, ["Hello world 2023"])
+    found = comparison.parity(a, b, ["Hello world 2023"])
     assert found.mismatch is not None
     none = r"no text that was run differs \(of 1 given text\); a proof found the one that does"
     for differing, said in ((1, "1 of 1 given text differs"), (0, none)):
         report = replace(found, differing=differing)
-        monkeypatch.setattr(parity, "parity", lambda *_, report=report, **__: report)
+        monkeypatch.setattr(compare, "parity", lambda *_, report=report, **__: report)
         with pytest.raises(AssertionError, match=said):
             assert_parity(a, b, texts=["Hello world 2023"])

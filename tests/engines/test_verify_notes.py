@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from transformers import AutoTokenizer
 
 from bpe_interop.cli import cli
-from bpe_interop.compare.parity import parity
+from bpe_interop.compare import parity
 from fixtures import TOKENIZERS
 
 CONFIG, MAP = "<|endoftext|>", "<|fim_prefix|>"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import bpe_interop
-from bpe_interop.compare.parity import parity
+from bpe_interop.compare import parity
 from bpe_interop.corpora import find_files
 from bpe_interop.encode.explain import Explainer
 from bpe_interop.errors import (
@@ -113,7 +113,7 @@ WRONG_KIND: dict[str, tuple[Any, str]] = {
     "template": (lambda: CONVERT(RANKS, "x", "hf", template="bos"), "said=Statement(template="),
     "unknown": (lambda: CONVERT(RANKS, "x", "hf", templat="bos"), "no parameter templat"),
     "said": (lambda: LOAD(RANKS, said={"template": "bos"}), "said=Statement(template="),
-    "live": (lambda: VERIFY(TOK, HUB), "bpe_interop.compare.parity.parity(a, b)"),
+    "live": (lambda: VERIFY(TOK, HUB), "bpe_interop.compare.parity(a, b)"),
     "source": (lambda: LOAD(TOK), "a source is a path or a name, not Tokenizer"),
     "models": (lambda: DIFF(TOK, TOK.model), "not Tokenizer: give load(...).model"),
     "explainer": (lambda: EXPLAINER(TOK), "Explainer takes a model, not Tokenizer: give load("),

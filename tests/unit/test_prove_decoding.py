@@ -14,7 +14,7 @@ import pytest
 import sentencepiece
 from small_documents import WITHIN, Json, Side, added, document
 
-from bpe_interop.compare.parity import parity
+from bpe_interop.compare import parity
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken, BPEModel, RankTable, SequenceTemplate, Vocab
