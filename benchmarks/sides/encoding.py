@@ -268,6 +268,8 @@ def decoding(sides: str, corpus: str, source: str, preset: str, share: str, cut:
         "tiktoken": encoding.decode,
     }
     decode = {name: known[name] for name in sides.split(",")}
+    for one in decode.values():
+        _each(one, ids)
 
     def compare() -> dict[str, str]:
         wrong = {
