@@ -108,6 +108,7 @@ def test_a_class_that_reads_no_pair_is_named(tmp_path: Path, name: str) -> None:
     assert f"for {name}, transformers 5.24 reads no vocab.json" in str(refused.value)
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["Qwen2Tokenizer", "GPT2Tokenizer", "RobertaTokenizer"])
 def test_a_pair_of_a_known_class(tmp_path: Path, name: str) -> None:
@@ -168,6 +169,7 @@ def test_added_tokens_of_a_rank_file_that_tiktoken_finds_otherwise_are_refused(
         assert [*hidden.parts("<a>b", special=False)] == ["<a>b"]
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 def test_a_model_that_was_tuned(tmp_path: Path) -> None:
     source = tmp_path / "A"
@@ -400,6 +402,7 @@ def test_ids_that_no_engine_gives_are_refused(tmp_path: Path) -> None:
     bpe_interop.convert(source, tmp_path / "B", "hf", drop="added")
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 def test_added_tokens_alone(tmp_path: Path) -> None:
     first = pair(tmp_path / "A")
@@ -470,6 +473,7 @@ def test_inspect_names_every_file_of_the_folder(command: Command, tmp_path: Path
     assert found["unread_keys"] == {"tokenizer_config.json": ["legacy"]}
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 @pytest.mark.parametrize("source", ["spm-tiny/sentencepiece", "gpt2-tiny/huggingface"])
 def test_settings_that_mean_the_same_to_every_class_are_written(

@@ -543,6 +543,7 @@ def test_what_a_word_was_is_what_a_text_had_where_the_token_is_found(word: str) 
     assert old.encode(f"x{word}")[head:] == [*was] != old.encode(word)
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 def test_words_have_the_same_ids_in_sentencepiece_and_tokenizers(
     command: Command, tmp_path: Path
@@ -640,6 +641,7 @@ def test_words_are_left_alone_by_a_normalizer_as_sentencepiece_does(
     assert first in engine.encode("so \ufb01ne")
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 def test_a_list_of_added_tokens_is_what_tokenizers_adds(command: Command, tmp_path: Path) -> None:
     listed = tmp_path / "tokens.json"
@@ -663,6 +665,7 @@ def test_a_list_of_added_tokens_is_what_tokenizers_adds(command: Command, tmp_pa
     assert written.encode("a wide  b").ids[-2:] == [800, b]
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 def test_a_reserved_token_gets_a_name_and_keeps_its_id(command: Command, tmp_path: Path) -> None:
     number = HuggingFaceTokenizer.from_file(str(HUB / "tokenizer.json")).token_to_id(

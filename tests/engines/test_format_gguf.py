@@ -264,6 +264,7 @@ def test_the_head_alone_is_what_the_engine_loads() -> None:
     assert from_llama_cpp({"a.gguf": file}, None).encode("ab") == [256]
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 def test_a_conversion_is_one_file_proved_in_llama_cpp(tmp_path: Path) -> None:
     done = convert(TOKENIZERS / "gpt2-tiny/huggingface", tmp_path / "mine.gguf")

@@ -165,6 +165,7 @@ def _with(value: object, *path: Any) -> Callable[[dict[str, Any]], None]:
 # To other formats and back.
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_to_a_tokenizer_json_and_back(name: str, tmp_path: Path) -> None:

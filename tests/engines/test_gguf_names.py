@@ -303,6 +303,7 @@ def test_published_tokenizers_under_the_name_that_is_given_to_them(
     assert engine.encode("Hello world") == engine.encode("Hello") + engine.encode(" world")
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 def test_the_verdict_says_the_cause_and_the_cure_that_it_names_works(
     command: Command, tmp_path: Path

@@ -325,6 +325,7 @@ def test_its_version_is_that_of_the_package_which_is_there(
         check_installed("llama.cpp")
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 def test_a_conversion_says_what_its_proof_takes_for_granted_of_texts(tmp_path: Path) -> None:
     """As ``verify`` does of the same files: llama.cpp's character classes are older."""

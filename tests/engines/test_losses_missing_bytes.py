@@ -67,6 +67,7 @@ def test_a_pair_without_such_merges_is_what_tokenizers_reads(source: Path, tmp_p
     assert ids == engine.encode(text).ids == [CONTENTS.index(b"\xef\xbc"), CONTENTS.index(b"ab")]
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 def test_of_a_gguf_file_the_text_shows_that_its_neighbours_merge(
     tmp_path: Path, command: Command

@@ -286,6 +286,7 @@ def test_a_text_without_ids_is_no_success() -> None:
     assert "outside the scope" in said
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 def test_a_lock_file_is_a_side(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.lock"

@@ -668,6 +668,7 @@ def test_a_sentencepiece_model_is_written_where_it_is_proved_the_same() -> None:
         assert engine.encode_ordinary(text) == theirs.encode(text)
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 @pytest.mark.parametrize(
     "texts", [["\u00e9"], ["<s>", "<s>x"]], ids=["the id of a byte", "one begins another"]
@@ -702,6 +703,7 @@ def test_special_tokens_that_cannot_stand_beside_the_others_are_left_out(
     assert engine._special_tokens == written
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.long
 def test_a_token_with_the_id_that_tiktoken_has_no_rank_for_is_left_out(tmp_path: Path) -> None:
     source = json.loads((TOKENIZERS / "gpt2-tiny" / "huggingface" / "tokenizer.json").read_bytes())
