@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .arguments import one_or_more
-from .errors import CheckFailedError, LossyConversionError, PatternError
+from .errors import BpeInteropError, CheckFailedError, LossyConversionError, PatternError
 from .formats import Files, Format, WritingOption, by_name, check_name, way_of_writing
 from .formats.round_trip import RoundTrip
 from .gate import admit, describe, renamed
@@ -243,13 +243,11 @@ def _conversion(
 
 
 def _to_check(report: Report | None, by_user: tuple[str, ...], reading: ReadingOptions) -> str:
-    """The command that compares both sides in the scope of the verdict, where none else is equal.
+    """The command that compares both sides in a scope, where they are equal in no other.
 
     ``verify`` is told no format, and nothing that a user said of the source.
     """
-    if report is None or not report.differs_in_all or report.dropped or by_user:
-        return ""
-    if reading.get("format"):
+    if report is None or report.equal_in is None or by_user or reading.get("format"):
         return ""
     preset = reading.get("preset")
     options = [
@@ -257,7 +255,7 @@ def _to_check(report: Report | None, by_user: tuple[str, ...], reading: ReadingO
         *(["--offline"] if reading.get("offline") else []),
     ]
     return shlex.join(
-        ["bpe-interop", "verify", report.a, report.b, "--scope", report.scope, *options]
+        ["bpe-interop", "verify", report.a, report.b, "--scope", report.equal_in, *options]
     )
 
 
@@ -377,10 +375,37 @@ def _admitted(
     except LossyConversionError as error:
         if any(isinstance(e, Loss) and e.field == "sequence_template" for e in error.losses):
             error.fix = "\n".join([*stale_template(trip.model), error.fix])
+        if how.base is not None and _is_lost_already(error.losses, trip, how.base):
+            error.fix = (
+                f"the old file, {how.base.path.name}, has "
+                f"{'this loss' if len(error.losses) == 1 else 'these losses'} as well, so nothing "
+                f"gets worse than it is there\n{error.fix}"
+            )
         raise
     if source is not None:
         _check_embedded(source, trip)
     return losses, fill(trip.again, None)
+
+
+def _is_lost_already(losses: Iterable[object], trip: RoundTrip, base: ExistingFile) -> bool:
+    """Whether an existing file has just what would be written of all fields that are refused."""
+    try:
+        old = load_source(base.path, format=trip.format.name, offline=True).model
+    except BpeInteropError:
+        return False  # a file that is to be repaired need not be readable as a tokenizer
+    return all(
+        isinstance(loss, Loss)
+        and _said(old, trip, loss.field) == _said(trip.again, trip, loss.field)
+        for loss in losses
+    )
+
+
+def _said(model: BPEModel, trip: RoundTrip, field: Field) -> object:
+    """What a model says of a field; of added tokens, those that the source has, but for roles."""
+    if field != "added":
+        return getattr(model, field)
+    texts = {token.text for token in trip.model.added or ()}
+    return {replace(token, roles=()) for token in model.added or () if token.text in texts}
 
 
 def _verified(

@@ -77,7 +77,7 @@ class AddedToken:
 LOOKS_BESIDE = ("lstrip", "rstrip", "single_word")
 """The flags of an added token that depend on what is beside it."""
 FLAGS_IN_WORDS = {
-    "ascii_space": "ASCII white space only",
+    "ascii_space": "lstrip and rstrip of ASCII only",
     "longest_first": "found longest first",
 }
 """The flags of an added token that no file spells, as messages name them."""

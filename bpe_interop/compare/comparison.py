@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -213,7 +214,28 @@ def verify(
     other = next(iter(sides.values()), None)
     for letter, source, lock in locks:
         sides[letter] = open_lock(lock, source, other, shared=shared)
-    return compare(sides["a"], sides["b"], scope, corpora=read, options=options)
+    report = compare(sides["a"], sides["b"], scope, corpora=read, options=options)
+    if report.verdict != "different" or other is None:
+        return report
+    noted = [_served_otherwise_than_locked(lock, other) for *_, lock in locks]
+    return replace(report, notes=(*report.notes, *filter(None, noted)))
+
+
+def _served_otherwise_than_locked(lock: Lock, other: Side) -> str:
+    """What to do where a library serves files otherwise that are as they were locked; or empty."""
+    source, name = other.source, other.engine.name
+    if source.model is None or not engine_row(name).directories or not lock.is_of(source.model):
+        return ""
+    output = f"{Path(source.label).resolve().name}-served"
+    commands = [
+        ["bpe-interop", "convert", source.label, output, "--to", "hf"],
+        ["bpe-interop", "lock", output, "-o", f"{output}.lock"],
+    ]
+    return (
+        f"{source.label} is as it was locked, and {name} {other.engine.version} serves it "
+        "otherwise than it is read here; if it did so before an upgrade too, convert it, and lock "
+        "the output: " + " && ".join(map(shlex.join, commands))
+    )
 
 
 def parity(

@@ -33,7 +33,7 @@ from ..gc_pause import paused
 from ..io.reader import TokenizerSource
 from ..loss import MERGING, Loss
 from ..model import BPEModel, PairList, TemplateToken, Vocab
-from ..proof.prove import Proof, prove
+from ..proof.prove import Proof, narrower, prove
 from ..proof.stage import Scope
 from ..quoting import show
 from ..ticks import begin
@@ -663,10 +663,20 @@ def compare_written(
             raise _check_failed(proof, engine)
         ran = next((_tally(each) for each in checks if each.of == "target"), Tally())
     report = report_of(scope, Sides(one, two, ()), proof, ran, notes, against)
-    if proof is not None and scope != "all" and any(loss.field == "decoder" for loss in losses):
-        whole = prove(kept, written, "all")
-        apart = {stage.name for stage in whole.counted if stage.outcome == "different"}
-        report = replace(report, stray_ids="decoding" in apart, differs_in_all=bool(apart))
+    # What `verify` will say of the two.
+    if proof is not None and (
+        dropped or (scope != "all" and any(loss.field == "decoder" for loss in losses))
+    ):
+        one_side, other_side = _compared(model, again, ())
+        whole = prove(one_side, other_side, "all")
+        if whole.outcome == "different":
+            apart = {stage.name for stage in whole.counted if stage.outcome == "different"}
+            tested = scope if report.verdict == "tested" and not dropped else None
+            report = replace(
+                report,
+                stray_ids="decoding" in apart and "decoder" not in dropped,
+                equal_in=narrower(one_side, other_side, whole) or tested,
+            )
     if report.verdict == "proved":
         taken = assumed_of_texts(engines_of(sides))
         notes = [*report.notes, *(f"the proof takes for granted that {each}" for each in taken)]

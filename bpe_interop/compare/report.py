@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -114,6 +115,8 @@ class Report:
     # In which roles and settings they differ that change no id of a text: whoever asks for the
     # same metadata does not accept these.
     metadata: tuple[Difference, ...] = ()
+    # On how many of the texts, those of corpora left out, they differ when asked in one way.
+    differing_in: Mapping[str, int] = field(default_factory=dict)
     # Of a conversion: the engines in which files of either were run; the fields that are no part
     # of the verdict, with a text that they change; and those that the user filled in the source.
     checks: tuple[Check, ...] = ()
@@ -121,10 +124,10 @@ class Report:
     changed: str | None = None
     by_user: tuple[str, ...] = ()
     source_served: ServedOtherwise | None = None
-    # Of a conversion whose scope is not "all": ids that no text gives decode to other texts; and
-    # whether a comparison in the scope "all" finds these, or anything else, different.
+    # Of a conversion: ids that no text gives decode to other texts; and where all that was
+    # converted differs, the scope in which it does not.
     stray_ids: bool = False
-    differs_in_all: bool = False
+    equal_in: Scope | None = None
     seconds: float = field(default=0.0, compare=False)  # 0 where nobody measured it
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -37,13 +38,15 @@ class Answers:
     """What became of one text.
 
     ``compared`` counts the modes in which both sides answered, ``one_failed`` those in which one
-    did. ``tokens_a`` and ``tokens_b`` count ids in the first mode. ``failures`` has what each side
+    did, ``differing`` has the scopes of those in which they did not agree. ``tokens_a`` and
+    ``tokens_b`` count ids in the first mode. ``failures`` has what each side
     failed at, ``mismatch`` the plainest difference, and ``common`` about how many characters of the
     text stand before it.
     """
 
     compared: int = 0
     one_failed: int = 0
+    differing: list[str] = field(default_factory=list)
     tokens_a: int = 0
     tokens_b: int = 0
     mismatch: Mismatch | None = None
@@ -58,7 +61,8 @@ class Answers:
             self.failures_b.append(b)
 
     def keep(self, mismatch: Mismatch) -> None:
-        """Keeps a difference, if it is plainer than the one there is."""
+        """Counts a difference, and keeps it, if it is plainer than the one there is."""
+        self.differing.append(mismatch.mode.scope)
         self.mismatch = min(filter(None, (self.mismatch, mismatch)), key=oddness)
 
 
@@ -313,7 +317,8 @@ class Tally:
     """What a comparison did and found.
 
     ``texts`` and ``bytes`` were given to both sides; on ``compared`` of the texts both sides
-    answered, at least in one mode, and on ``differing`` of them they did not agree. ``one_failed``
+    answered, at least in one mode, and on ``differing`` of them they did not agree;
+    ``differing_in`` counts these of the awkward texts by the scope of the mode. ``one_failed``
     counts the times that one side failed and the other did not. ``interrupted`` says that Ctrl-C
     ended it before its texts did. ``whole`` is the text that ``mismatch`` was made small from.
     ``corpus`` is what was found in corpora, which the other numbers leave out; ``notes`` say what
@@ -325,6 +330,7 @@ class Tally:
     compared: int = 0
     one_failed: int = 0
     differing: int = 0
+    differing_in: Counter[str] = field(default_factory=Counter)
     mismatch: Mismatch | None = None
     whole: str | None = None
     failures: list[Failure] = field(default_factory=list)
@@ -419,4 +425,5 @@ def _count(
             tally.failures += [replace(f, side=name, text=f.text or text) for f in failed]
         if outcome.mismatch is not None:
             tally.differing += 1
+            tally.differing_in.update(outcome.differing)
             tally.see(outcome.mismatch)

@@ -16,7 +16,7 @@ from ..quoting import escaped, show
 from ..text.visible import LabelledLine, columns_of, fitted, folded, many, short_text, show_text
 from .alignment import as_rows
 from .corpus_report import CorpusReport, Counts, Source
-from .sides import AROUND, PARSED, TEMPLATED, Mismatch
+from .sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mismatch
 
 if TYPE_CHECKING:
     from ..diff import Difference
@@ -61,10 +61,25 @@ def texts_differ(report: Report) -> str:
     if not report.differing:
         whole = " and ".join(many(compared, what) for _, compared, what in ran)
         return f"no text that was run differs (of {whole}); a proof found the one that does"
+    by_mode = [
+        f"{_ASKED[scope]} {differing:,}"
+        for scope, differing in report.differing_in.items()
+        if len({*report.differing_in.values()}) > 1
+    ]
+    ways = [f" ({', '.join(by_mode)})" if by_mode else "", ""]
     return " and ".join(
-        f"{differing:,} of {many(compared, what)} {'differs' if differing == 1 else 'differ'}"
-        for differing, compared, what in ran
+        f"{differing:,} of {many(compared, what)} {'differs' if differing == 1 else 'differ'}{way}"
+        for (differing, compared, what), way in zip(ran, ways, strict=False)
     )
+
+
+_ASKED = {
+    ORDINARY.scope: "as text",
+    PARSED.scope: "parsed",
+    AROUND.scope: "template applied",
+    TEMPLATED.scope: "template applied",
+}
+"""How special tokens are asked for, in a word or two."""
 
 
 def found_in(example: Example) -> str:
@@ -463,6 +478,15 @@ def mismatch_lines(report: Report, mismatch: Mismatch) -> Iterator[LabelledLine]
     yield LabelledLine(None, f"DIFFERENT{at}; {what}: {short_text(mismatch.text)} ({asked})")
     if given is not None and given != mismatch.text:
         yield LabelledLine("yours", show(given[:_GIVEN]) + (" ..." if len(given) > _GIVEN else ""))
+    also = [
+        stage.name
+        for stage in report.stages
+        if stage.outcome == "different"
+        and stage.name != report.stage
+        and counts(stage.name, report.scope)
+    ]
+    if also:
+        yield LabelledLine("also at", ", ".join(also))
     if report.narrower:
         yield LabelledLine("but", report.narrower)
     if mismatch.decoding:
@@ -493,7 +517,8 @@ def _why(stage: Stage, report: Report) -> str:
     why = reason(stage, report.scope)
     if stage.witness is None or show_text(stage.witness) in why:
         return why
-    return f"{why}; a text: {show_text(stage.witness)}"
+    what = "a text with this id" if stage.name == "decoding" else "a text"
+    return f"{why}; {what}: {show_text(stage.witness)}"
 
 
 def _ids(ids: tuple[int, ...]) -> str:

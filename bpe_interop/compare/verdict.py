@@ -125,6 +125,7 @@ def report_of(
         bytes=tally.bytes,
         compared=tally.compared,
         differing=tally.differing,
+        differing_in={mode.scope: ran.differing_in[mode.scope] for mode in modes},
         scopes=tuple(mode.scope for mode in modes),
         mismatch=mismatch,
         stage=stage,

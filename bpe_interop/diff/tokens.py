@@ -32,10 +32,11 @@ def compare_affixes(a: BPEModel, b: BPEModel) -> str:
     """What is glued to symbols."""
     if a.affixes == b.affixes:
         return ""
-    return " and ".join(
+    left, right = (
         f"prefix {show(affixes.prefix)}, suffix {show(affixes.suffix)}"
         for affixes in (a.affixes, b.affixes)
     )
+    return f"{left} in the first; {right} in the second"
 
 
 def compare_vocab(a: BPEModel, b: BPEModel) -> str:
@@ -48,7 +49,7 @@ def compare_vocab(a: BPEModel, b: BPEModel) -> str:
     for content, number in left.items() if kinds_a or kinds_b else ():
         x, y = kinds_a.get(number, "normal"), kinds_b.get(number, "normal")
         if x != y:
-            return f"{show(content)} is of kind {x} and {y}"
+            return f"{show(content)} is of kind {x} in the first, {y} in the second"
     if not a.vocab.scores or not b.vocab.scores:
         return ""  # a source that has none does not contradict one that has
     # By their order only: the merges say what scores mean.
@@ -69,7 +70,7 @@ def _ids_differ(left: Mapping[bytes, int], right: Mapping[bytes, int], entries: 
             parts.append(f"{len(tokens):,} only in the {text}, such as {show(tokens[0])}")
     if entries.moved:
         token = entries.moved[0]
-        ids = f"{left[token]} and {right[token]}"
+        ids = f"{left[token]} in the first, {right[token]} in the second"
         parts.append(f"{len(entries.moved):,} with other ids, such as {show(token)}: {ids}")
     return "; ".join(parts)
 
@@ -214,10 +215,14 @@ def _splits(model: BPEModel, form: Canonical, always: frozenset[str]) -> Splits:
 def compare_fallback(a: BPEModel, b: BPEModel) -> str:
     """What becomes of missing symbols, where there can be any."""
     left, right = _effective(a), _effective(b)
-    return "" if left == right else f"{_fallback_in_words(left)} and {_fallback_in_words(right)}"
+    if left == right:
+        return ""
+    when = left.after_merging is not right.after_merging
+    one, two = (_fallback_in_words(each, when) for each in (left, right))
+    return f"in the first {one}; in the second {two}"
 
 
-def _fallback_in_words(fallback: Fallback) -> str:
+def _fallback_in_words(fallback: Fallback, when: bool) -> str:
     words = {
         "error": "missing symbols are an error",
         "drop": "missing symbols vanish",
@@ -225,7 +230,7 @@ def _fallback_in_words(fallback: Fallback) -> str:
     }[fallback.missing]
     words += ", fused" if fallback.fuse else ""
     words += ", bytes first" if fallback.byte_fallback else ""
-    return words + (", after merging" if fallback.after_merging else "")
+    return words + f" {'after' if fallback.after_merging else 'before'} merging" * when
 
 
 @Memo
@@ -285,20 +290,27 @@ def added_difference(left: Sequence[AddedToken], right: Sequence[AddedToken]) ->
             parts.append(f"{len(only):,} only in the {which}{example}")
     changed = [text for text in names_a if text in names_b and text in differing]
     if changed:
-        text = changed[0]
+        text = min(changed, key=lambda text: _weight(names_a[text], names_b[text]))
         count = f"{len(changed):,} differ, such as " if len(changed) > 1 else ""
         parts.append(f"{count}{show(text)}: {_flags(names_a[text], names_b[text])}")
     return "; ".join(parts)
 
 
+def _weight(x: AddedToken, y: AddedToken) -> tuple[bool, bool, bool]:
+    """What is shown first of tokens that differ: other ids and flags, then who ends a text."""
+    only_roles = replace(x, roles=y.roles) == y
+    return x.id == y.id, only_roles, "eos" not in {*x.roles} ^ {*y.roles}
+
+
 def _flags(x: AddedToken, y: AddedToken) -> str:
-    """The fields in which two added tokens of one text differ."""
+    """The fields in which two added tokens of one text differ, of each side."""
     words = {name: f"{said}:" for name, said in FLAGS_IN_WORDS.items()}
-    return ", ".join(
-        f"{words.get(name, name)} {_value(getattr(x, name))} and {_value(getattr(y, name))}"
-        for name in AddedToken.__slots__
-        if getattr(x, name) != getattr(y, name)
+    names = [name for name in AddedToken.__slots__ if getattr(x, name) != getattr(y, name)]
+    left, right = (
+        ", ".join(f"{words.get(name, name)} {_value(getattr(side, name))}" for name in names)
+        for side in (x, y)
     )
+    return f"{left} in the first; {right} in the second"
 
 
 def _value(value: object) -> str:

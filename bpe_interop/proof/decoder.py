@@ -169,7 +169,10 @@ def _tried(pair: TwoModels, differing: list[int], one: Meanings, two: Meanings) 
             continue
         back = [decoded(decoder, ids[0]) for decoder in decoders]
         if None not in back and back[0] != back[1]:
-            number = next(filter({*differing}.__contains__, ids[0]), differing[0])
+            # That of the text itself before one that is placed around it.
+            apart = [number for number in ids[0] if number in {*differing}] or differing
+            own = {token.id for token in pair.a.added or () if token.text == text}
+            number = next(filter(own.__contains__, apart), apart[0])
             return Stage(_NAME, "different", _how_they_differ(number, one, two, decoders), text)
     return Stage(_NAME, "unknown", _how_they_differ(differing[0], one, two, decoders) + NO_DECODED)
 

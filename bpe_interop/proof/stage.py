@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ _PLAIN = 200
 """Of so many of these, one in ASCII is chosen, if there is one."""
 
 _SEARCHED = "; no text was found"
+_UNDECIDED = re.compile(f"(?:^|, )not decided: |{_SEARCHED}")
+"""What a reason has behind it, or is, till a text shows that a stage differs."""
 _NOT_ALONE = "; other stages have a part in the ids of the text"
 NO_TEXT = f"{_SEARCHED} on which this changes ids"
 NO_DECODED = f"{_SEARCHED} whose ids are the same on both sides and decode otherwise"
@@ -67,7 +70,9 @@ class Stage:
 
     def shown_by(self, text: str) -> Stage:
         """The stage, different by a text that a run found."""
-        return Stage(self.name, "different", self.why.partition(_SEARCHED)[0], text)
+        return Stage(
+            self.name, "different", _UNDECIDED.split(self.why)[0] or "a text shows it", text
+        )
 
 
 def counts(stage: str, scope: Scope) -> bool:

@@ -140,10 +140,10 @@ def test_added_tokens_by_their_flags() -> None:
     one = AddedToken("<x>", 9)
     a = replace(PLAIN, added=(one,))
     for other, said in (
-        (replace(one, lstrip=True), "lstrip no and yes"),
-        (replace(one, special=False), "special yes and no"),
-        (replace(one, id=10), "id 9 and 10"),
-        (replace(one, roles=("eos",)), "roles none and eos"),
+        (replace(one, lstrip=True), "lstrip no in the first; lstrip yes in the second"),
+        (replace(one, special=False), "special yes in the first; special no in the second"),
+        (replace(one, id=10), "id 9 in the first; id 10 in the second"),
+        (replace(one, roles=("eos",)), "roles none in the first; roles eos in the second"),
     ):
         [found] = diff(a, replace(PLAIN, added=(other,)))
         assert said in found.how
@@ -169,16 +169,29 @@ def test_added_tokens_of_each_side_are_counted() -> None:
     )
     assert both.how == (
         '5 and 3 tokens; 3 only in the first, such as "<0>" 10; 1 only in the second: "<3>" 13; '
-        '2 differ, such as "<x>": id 20 and 5'
+        '2 differ, such as "<x>": id 20 in the first; id 5 in the second'
     )
     flagged = replace(one, lstrip=True)
     for left, right, how in (
-        ((one, flagged), (one,), '"<x>": lstrip yes and no'),
-        ((one,), (one, flagged), '"<x>": lstrip no and yes'),
+        ((one, flagged), (one,), '"<x>": lstrip yes in the first; lstrip no in the second'),
+        ((one,), (one, flagged), '"<x>": lstrip no in the first; lstrip yes in the second'),
         ((one, flagged), (flagged, one), "the order of texts that share an id"),
     ):
         [repeated] = diff(having(*left), having(*right))
         assert repeated.how == how
+
+
+def test_the_example_of_added_tokens_is_one_that_matters() -> None:
+    def differing(*left: AddedToken) -> str:
+        right = [replace(token, roles=(), lstrip=False, id=token.id % 100) for token in left]
+        [found] = diff(replace(PLAIN, added=left), replace(PLAIN, added=tuple(right)))
+        return found.how
+
+    unk, end = AddedToken("<u>", 20, roles=("unk",)), AddedToken("<e>", 21, roles=("eos",))
+    flagged, moved = AddedToken("<f>", 22, lstrip=True), AddedToken("<m>", 123)
+    assert differing(unk, end).startswith('2 differ, such as "<e>": roles eos in the first')
+    assert differing(unk, end, flagged).startswith('3 differ, such as "<f>": lstrip yes in the')
+    assert differing(unk, end, flagged, moved).startswith('4 differ, such as "<m>": id 123 in the')
 
 
 def test_vocabularies_by_token_and_id() -> None:
@@ -190,7 +203,7 @@ def test_vocabularies_by_token_and_id() -> None:
     ]
     assert '"abc"' in found.how
     assert r'"c\x01"' in found.how
-    assert "2 and 7" in found.how
+    assert "2 in the first, 7 in the second" in found.how
 
 
 def test_steps_for_people() -> None:
@@ -283,7 +296,8 @@ def test_fallbacks_count_where_something_falls_back() -> None:
     missing = replace(late, vocab=Vocab(ids), merges=through)
     [said] = diff(missing, replace(missing, fallback=model.fallback))[-1:]
     assert said.how == (
-        "missing symbols become token 9, after merging and missing symbols become token 9"
+        "in the first missing symbols become token 9 after merging; "
+        "in the second missing symbols become token 9 before merging"
     )
 
 
@@ -298,7 +312,7 @@ def test_spaces_removed_by_either_family_are_the_same() -> None:
 def test_affixes_and_character_maps_are_described() -> None:
     model = characters()
     [found] = diff(model, replace(model, affixes=Affixes(suffix=b"</w>")))
-    assert found.how == 'prefix "", suffix "" and prefix "", suffix "</w>"'
+    assert found.how == 'prefix "", suffix "" in the first; prefix "", suffix "</w>" in the second'
     assert describe_step(Precompiled(b"abc")) == (
         "Precompiled charsmap of 3 bytes, sha256 ba7816bf8f01"
     )

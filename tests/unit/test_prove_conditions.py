@@ -341,10 +341,11 @@ def test_added_tokens_that_only_one_side_has_are_counted() -> None:
     left = replace(model, added=(*one, shared))
     right = replace(model, added=(replace(shared, special=False),))
     assert found(left, right, "special tokens", "ordinary").why == (
-        '4 and 0 special tokens; 3 only in the first, such as "<0>" 0; "<both>": special yes and no'
+        '4 and 0 special tokens; 3 only in the first, such as "<0>" 0; "<both>": special yes '
+        "in the first; special no in the second"
     )
     assert found(left, right, "added tokens", "ordinary").why == (
-        '0 and 1 added tokens; "<both>": special yes and no'
+        '0 and 1 added tokens; "<both>": special yes in the first; special no in the second'
     )
     assert found(right, left, "special tokens", "ordinary").why.startswith(
         '0 and 4 special tokens; 3 only in the second, such as "<0>" 0; '
