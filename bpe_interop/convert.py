@@ -379,7 +379,7 @@ def _admitted(
             error.fix = (
                 f"the old file, {how.base.path.name}, has "
                 f"{'this loss' if len(error.losses) == 1 else 'these losses'} as well, so nothing "
-                f"gets worse than it is there\n{error.fix}"
+                f"gets worse than it is\n{error.fix}"
             )
         raise
     if source is not None:

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -25,12 +26,14 @@ from bpe_interop.compare.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.compare.opening import side_of
 from bpe_interop.compare.sentences import corpus_lines, summary
 from bpe_interop.compare.sides import Side
+from bpe_interop.convert import convert
 from bpe_interop.engines import from_files
 from bpe_interop.errors import EngineError
 from bpe_interop.model import BPEModel
 from bpe_interop.proof.prove import Proof
 from bpe_interop.quoting import show
 from bpe_interop.reports import to_markdown
+from bpe_interop.statement import Statement
 from bpe_interop.text.visible import show_text
 from fixtures import TOKENIZERS
 
@@ -489,3 +492,26 @@ def test_a_stage_shows_one_text(run: Command) -> None:
     assert stage.witness is not None
     assert ids_of(a, stage.witness) != ids_of(b, stage.witness)
     assert line.split(maxsplit=2)[2] == f"they split {show_text(stage.witness)} differently"
+
+
+def test_all_stages_that_differ_are_named_in_the_head(command: Command) -> None:
+    one, two = (TOKENIZERS / name / "huggingface" for name in ("cl100k-tiny", "o200k-tiny"))
+    head, also, *_ = command("verify", one, two).out.split("\n")
+    assert head.startswith("DIFFERENT at stage: pre-tokenizer;")
+    assert also == "also at     core, ids, special tokens"
+
+
+def test_texts_are_counted_by_the_way_of_asking(command: Command, tmp_path: Path) -> None:
+    source = TOKENIZERS / "spm-tiny" / "sentencepiece"
+    for name in ("none", "bos"):
+        convert(source, tmp_path / name, "hf", said=Statement(template=name), verify=False)
+    ran = command("verify", tmp_path / "none", tmp_path / "bos").out
+    [texts] = [line for line in ran.split("\n") if line.startswith("texts ")]
+    found = re.fullmatch(
+        r"texts +(\S+) of (\S+) awkward texts differ "
+        r"\(as text 0, parsed 0, template applied (\S+)\)",
+        texts,
+    )
+    assert found is not None
+    assert len({*found.groups()}) == 1
+    assert "also at" not in ran

@@ -13,6 +13,7 @@ import pytest
 from command_line import Command
 from tokenizers import Tokenizer
 
+from bpe_interop.compare import verify
 from bpe_interop.compare.stress import fixed
 from bpe_interop.convert import Conversion, convert
 from bpe_interop.diff import diff
@@ -20,6 +21,7 @@ from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import (
     CheckFailedError,
     FormatError,
+    LossyConversionError,
     SourceError,
     TargetError,
     UnsupportedError,
@@ -337,3 +339,28 @@ def test_texts_of_the_old_tokenizer_go_and_are_named(tmp_path: Path) -> None:
     assert "tokenizer.ggml.added_tokens" not in keys
     assert keys["tokenizer.ggml.other_tokens"].value == [there.encode()]
     assert any("tokenizer.ggml.added_tokens" in note for note in done.notes)
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_a_loss_that_the_old_file_has_is_told(tmp_path: Path) -> None:
+    source, old, other = tmp_path / "tokenizer.json", tmp_path / "old.gguf", tmp_path / "x.gguf"
+    document = json.loads(SOURCE.read_bytes())
+    document["added_tokens"][0]["rstrip"] = True
+    source.write_text(json.dumps(document))
+    done = convert(source, old, drop="added")
+    # The command that shows what is equal all the same.
+    assert done.to_check == f"bpe-interop verify {source} {old} --scope ordinary"
+    assert verify(source, old, scope="ordinary").verdict == "proved"
+    assert verify(source, old).verdict == "different"
+    with pytest.raises(LossyConversionError) as refused:
+        convert(source, tmp_path / "new.gguf", into=old)
+    first, *rest = refused.value.fix.split("\n")
+    assert (
+        first == "the old file, old.gguf, has this loss as well, so nothing gets worse than it is"
+    )
+    assert rest[0].startswith("to accept this loss: --drop added")
+    # A file whose added tokens are other ones.
+    other.write_bytes(model_file(more={"tokenizer.ggml.eos_token_id": (made.UINT32, 0)}))
+    with pytest.raises(LossyConversionError) as refused:
+        convert(source, tmp_path / "new.gguf", into=other)
+    assert "as well" not in refused.value.fix

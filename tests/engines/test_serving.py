@@ -22,6 +22,8 @@ import bpe_interop
 from bpe_interop.convert import convert
 from bpe_interop.errors import EngineError, LossyConversionError, TargetError
 from bpe_interop.model import FIELDS
+from bpe_interop.proof.prove import prove
+from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement
 from bpe_interop.tokenizer import Tokenizer
 from fixtures import TOKENIZERS
@@ -126,6 +128,28 @@ def test_a_source_that_is_served_otherwise_is_told(
         "read": list(found.mismatch.ids_a),
         "command": lines[-4].text,
     }
+
+
+def test_a_lock_of_what_is_served_otherwise_says_what_to_do(
+    command: Command, tmp_path: Path, tuned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command("lock", tuned.name, "-o", "tuned.lock")
+    ran = command("verify", "tuned.lock", tuned.name, "--engine-b", "transformers")
+    assert ran.code == 1
+    *_, note = ran.out.rstrip().split("\n")
+    told, commands = note.split(": ", 1)
+    assert told.endswith("if it did so before an upgrade too, convert it, and lock the output")
+    assert pasted(commands, tmp_path) == 0
+    for served in ("tuned-served", "tuned"):
+        ran = command("verify", "tuned-served.lock", served, "--engine-b", "transformers")
+        assert ran.code == (served == "tuned")
+        assert "before an upgrade" not in ran.out
+    # A token that is placed around the text is not what its decoding is shown by.
+    stages = prove(load_source(tuned).model, load_source("tuned-served").model).stages
+    [decoding] = [stage for stage in stages if stage.name == "decoding"]
+    assert decoding.witness == "<unk>"
+    assert decoding.why.startswith('the id 0 decodes to " \u2047 " in the first, to "<unk>" in')
 
 
 def test_a_source_that_is_served_as_it_is_read_is_checked_there(tmp_path: Path) -> None:

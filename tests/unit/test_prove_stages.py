@@ -16,7 +16,7 @@ from bpe_interop.encode import Encoder
 from bpe_interop.formats import by_name
 from bpe_interop.proof import merging as of_merging
 from bpe_interop.proof.prove import Proof, prove
-from bpe_interop.proof.stage import Scope, TwoModels
+from bpe_interop.proof.stage import Scope, Stage, TwoModels
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Metaspace, Replace, SentencePieceText
 from fixtures import TOKENIZERS
@@ -193,3 +193,16 @@ def test_bytes_and_characters_are_given_no_steps_of_each_other() -> None:
     text = "\u3000ab \uff21"
     for one, two in ((drop, stacked), (stacked, drop)):
         assert first_stage(one, two, text, ORDINARY) == "pre-tokenizer"
+
+
+def test_a_stage_that_a_text_shows_is_not_called_undecided() -> None:
+    for why, shown in (
+        (
+            "other steps (x and y), not decided: z; tested on all; no ids differ",
+            "other steps (x and y)",
+        ),
+        ("not decided: too many states", "a text shows it"),
+        ("2 and 3 tokens; no text was found on which this changes ids", "2 and 3 tokens"),
+    ):
+        stage = Stage("core", "unknown", why).shown_by("ab")
+        assert (stage.outcome, stage.why, stage.witness) == ("different", shown, "ab")
