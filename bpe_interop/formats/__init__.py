@@ -28,8 +28,8 @@ GROUP = "bpe_interop.formats"
 """The group of entry points by which an installed package brings a format: each is a Format."""
 
 
-WritingOption: TypeAlias = Literal["plugin", "vocab-listing", "vocab-names"]
-"""The options of writing of our formats, which are ``Format.options`` of each.
+FormatOption: TypeAlias = Literal["plugin", "vocab-listing", "vocab-names"]
+"""The options of writing that single formats have, which are ``Format.options`` of each.
 
 One is a name without a value (``--names vocab`` is ``vocab-names``). A new one is a function in the
 format's ``write.py``, with what it loses in ``Format.drops``; its click option and its field in
@@ -63,8 +63,6 @@ class Format:
         proves: of a model, the fields of which a theorem says that they come back otherwise and
             change no id and no text, where the general proof does not reach.
         holder: what those sentences call it; by default its title.
-        explain: decides itself what is lost, for a format that has its own reasons; by default
-            one rule decides for all (:mod:`.losses`).
         names: how its files are called.
         called_after_name: whether the files are all that holds the tokenizer's name, so that it
             must be one that files can have (:data:`.names.STEM`).
@@ -103,7 +101,6 @@ class Format:
     words: Callable[[RoundTrip, Decided], Iterable[Words]] = lambda trip, decided: ()
     proves: Callable[[BPEModel], Collection[str]] = lambda model: ()
     holder: str = ""
-    explain: Callable[[RoundTrip], Iterable[Loss]] | None = None
     needs: frozenset[str] = frozenset({"normalizer", "pretokenizer", "added"})
     aliases: tuple[str, ...] = ()
     options: Mapping[str, Callable[[BPEModel, Files], Files]] = field(default_factory=dict)

@@ -10,7 +10,6 @@ import pytest
 
 from bpe_interop.formats import by_name
 from bpe_interop.formats.round_trip import RoundTrip
-from bpe_interop.loss import Loss
 from bpe_interop.model import SequenceTemplate, TemplateText
 from bpe_interop.sources import load_source
 from fixtures import TOKENIZERS
@@ -75,11 +74,3 @@ def test_a_template_that_places_nothing_loses_no_text(name: str) -> None:
     trip = RoundTrip(model, by_name(name))
     losses = [loss for loss in trip.losses if loss.field == "sequence_template"]
     assert [(loss.grade, loss.witness) for loss in losses] == [("metadata", None)]
-
-
-def test_a_format_with_its_own_reasons_is_taken_at_its_word() -> None:
-    loss = Loss("pretokenizer", "ids", "no pattern at all", "texts are not cut")
-    own = replace(by_name("minbpe"), explain=lambda trip: [loss])
-    model = load_source(TOKENIZERS / "gpt2-tiny/tiktoken").model
-    assert by_name("minbpe").losses(model) != (loss,)
-    assert own.losses(model) == (loss,)
