@@ -13,8 +13,6 @@ import time
 from importlib import import_module
 from typing import Any
 
-from .order import rotated
-
 
 def main(argv: list[str]) -> None:
     """Runs a sample; MODE is ``time``, ``check``, ``rounds`` or ``compare``."""
@@ -59,6 +57,14 @@ def many(side: Any, settings: dict[str, str], *, compared: bool) -> dict[str, An
             calls[name].append(time.perf_counter() - began)
             del result
     return {"calls": calls, "peak": peak()}
+
+
+def rotated(names: list[str], turn: int) -> list[str]:
+    """The names in the order of a turn, A B C, B C A, C A B, so that nobody is always first."""
+    if not names:
+        return []
+    at = turn % len(names)
+    return names[at:] + names[:at]
 
 
 def peak() -> int | None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from .child import rotated
 from .made import ROOT, AbsentDataError, Place
 from .memory import watched
-from .order import rotated
 from .results import Sample, SideRun, WorkRun, held_to
 from .works import OURS, Side, Work
 

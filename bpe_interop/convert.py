@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .arguments import one_or_more
 from .errors import BpeInteropError, CheckFailedError, LossyConversionError, PatternError
-from .formats import Files, Format, WritingOption, by_name, check_name, way_of_writing
+from .formats import Files, Format, FormatOption, by_name, check_name, way_of_writing
 from .formats.round_trip import RoundTrip
 from .gate import admit, describe, renamed
 from .gc_pause import paused
@@ -39,6 +39,7 @@ from .steps import Pattern, Split
 from .text.patterns import parse
 from .text.visible import LabelledLine, as_text
 from .theory.automata import first_difference
+from .ticks import Tick, no_progress
 from .usage_notes import stale_template, usage_notes
 
 if TYPE_CHECKING:
@@ -157,10 +158,10 @@ def convert(
     drop: Field | Iterable[Field] = (),
     force: bool = False,
     verify: bool = True,
-    options: WritingOption | Iterable[WritingOption] = (),
+    options: FormatOption | Iterable[FormatOption] = (),
     into: str | Path | None = None,
     name: str = "",
-    tick: Callable[[int], None] = lambda count: None,
+    tick: Tick = no_progress,
     **reading: Unpack[ReadingOptions],
 ) -> Conversion:
     """Converts a tokenizer, and checks what was written before it takes the target's place.
@@ -312,7 +313,7 @@ def write_checked(
     how: Writing = _AS_USUAL,
     *,
     by_user: tuple[str, ...] = (),
-    tick: Callable[[int], None] = lambda count: None,
+    tick: Tick = no_progress,
 ) -> Written:
     """Passes the gate, writes beside the target, checks, and puts the files in its place.
 
@@ -414,7 +415,7 @@ def _verified(
     target: Target,
     how: Writing,
     by_user: tuple[str, ...],
-    tick: Callable[[int], None],
+    tick: Tick,
 ) -> Written:
     """Compares in engines and proves, while the files stand beside their target."""
     from .compare.conversion import EngineProcesses, verify_written

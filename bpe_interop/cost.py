@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from .errors import BpeInteropError
 from .formats import Format
 from .formats.round_trip import RoundTrip
 from .sources import load_source
+from .ticks import Tick, no_progress
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -63,7 +64,7 @@ def costs(
     source: str | Path,
     to: Format,
     corpora: str | Path | Iterable[str | Path],
-    tick: Callable[[int], None] = lambda count: None,
+    tick: Tick = no_progress,
     **reading: Unpack[SourceOptions],
 ) -> list[Cost]:
     """What all that a format cannot hold of a tokenizer costs, by file.
@@ -96,9 +97,7 @@ def costs(
     return rows
 
 
-def _of_file(
-    name: str, own: Encoder, other: Encoder, file: CorpusFile, tick: Callable[[int], None]
-) -> Cost:
+def _of_file(name: str, own: Encoder, other: Encoder, file: CorpusFile, tick: Tick) -> Cost:
     lines = differing = before = then = failed = 0
     for document in read_documents(file):
         for line in document.text.splitlines():

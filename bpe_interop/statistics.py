@@ -20,7 +20,7 @@ from .corpora import (
 from .engines.choice import FASTEST
 from .errors import EncodeError
 from .formats import Files
-from .ticks import begin
+from .ticks import Tick, begin, no_progress
 from .token_counts import Statistics, special_ids
 from .tokenizer import Tokenizer
 from .workers import (
@@ -60,8 +60,8 @@ def measure(
     slots: int | None = None,
     limit: float = LIMIT,
     state: str | Path | None = None,
-    tick: Callable[[int], None] = lambda count: None,
-    watch: Callable[[Progress], None] = lambda progress: None,
+    tick: Tick = no_progress,
+    watch: Callable[[Progress], None] = no_progress,
 ) -> Measurement:
     """Tokens per word, bytes per token, unused tokens: of each file, and of all, in each tokenizer.
 
@@ -215,9 +215,7 @@ def _side(given: tuple[str, Tokenizer] | Carried) -> _MeasuredSide:
     return _MeasuredSide(*given)
 
 
-def _of_file(
-    file: CorpusFile, sides: Sequence[_MeasuredSide], tick: Callable[[int], None]
-) -> Iterator[Statistics]:
+def _of_file(file: CorpusFile, sides: Sequence[_MeasuredSide], tick: Tick) -> Iterator[Statistics]:
     read = 0
 
     def seen(document: Document) -> None:

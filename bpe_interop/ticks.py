@@ -16,7 +16,7 @@ PART_SECONDS = 1_800.0
 """Seconds after which a worker is taken to hang, and its part is given to another, once."""
 
 
-def untold(count: object) -> None:
+def no_progress(progress: object) -> None:
     """Tells nobody how far it is."""
 
 

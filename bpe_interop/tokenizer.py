@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from .arguments import one_or_more, several
 from .errors import EngineError
-from .formats import WritingOption, by_name, way_of_writing
+from .formats import FormatOption, by_name, way_of_writing
+from .kernel import THREADS
 from .loss import Field, Loss
 from .model import Allowed, BPEModel, Json
 from .special import (
@@ -173,7 +174,7 @@ class Tokenizer(Vocabulary):
         *,
         drop: Field | Iterable[Field] = (),
         force: bool = False,
-        options: WritingOption | Iterable[WritingOption] = (),
+        options: FormatOption | Iterable[FormatOption] = (),
     ) -> tuple[Loss, ...]:
         """Writes the tokenizer, all or nothing; returns what the target does not hold.
 
@@ -295,7 +296,7 @@ class Tokenizer(Vocabulary):
         self,
         text: Iterable[str],
         *,
-        num_threads: int = 8,
+        num_threads: int = THREADS,
         allowed_special: Allowed = NONE,
         disallowed_special: Disallowed = ALL,
         add_special_tokens: bool = False,
@@ -325,7 +326,7 @@ class Tokenizer(Vocabulary):
         return as_batch(self._model, rows, self._encoder.template if template else None)
 
     def encode_ordinary_batch(
-        self, text: Iterable[str], *, num_threads: int = 8
+        self, text: Iterable[str], *, num_threads: int = THREADS
     ) -> list[list[int]]:
         """The ids of each text, as :meth:`encode_ordinary`."""
         return self._ids_of_each(list(map(checked, several(text, "texts"))), ORDINARY, num_threads)
@@ -334,7 +335,7 @@ class Tokenizer(Vocabulary):
         self,
         text: Iterable[str],
         *,
-        num_threads: int = 8,
+        num_threads: int = THREADS,
         allowed_special: Allowed = NONE,
         disallowed_special: Disallowed = ALL,
         add_special_tokens: bool = False,

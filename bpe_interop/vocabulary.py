@@ -9,6 +9,7 @@ from operator import index
 from typing import TYPE_CHECKING, Literal, overload
 
 from .errors import DecodeError, OutOfRangeError, PatternError, UnstatedError
+from .kernel import THREADS
 from .kernel.tables import as_dict
 from .loss import Loss
 from .model import (
@@ -294,15 +295,15 @@ class Vocabulary:
         return self._encoder.decode_bytes(self._numbers(tokens))
 
     def decode_batch(
-        self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+        self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = THREADS
     ) -> list[str]:
-        """The text of each sequence of ids."""
+        """The text of each sequence of ids. ``num_threads`` does nothing: tiktoken has it."""
         return [self.decode(tokens, errors=errors) for tokens in batch]
 
     def decode_bytes_batch(
-        self, batch: Iterable[Sequence[int]], *, num_threads: int = 8
+        self, batch: Iterable[Sequence[int]], *, num_threads: int = THREADS
     ) -> list[bytes]:
-        """The bytes of each sequence of ids."""
+        """The bytes of each sequence of ids. ``num_threads`` does nothing: tiktoken has it."""
         return [self.decode_bytes(tokens) for tokens in batch]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:

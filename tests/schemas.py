@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from bpe_interop.cli.documents import BY_LINE, DOCUMENTS, VERSIONS
+from bpe_interop.cli import documents
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "schemas"
 COMMANDS = {
@@ -33,6 +33,31 @@ COMMANDS = {
     "train": "train --json",
     "verify-shards": "verify-shards --json",
 }
+
+
+DOCUMENTS: dict[str, Any] = {
+    "convert": documents.Converted,
+    "convert-refused": documents.Refused,
+    "decode": documents.Text,
+    "encode": documents.Ids,
+    "encode-corpus": documents.EncodedCorpusDocument,
+    "encode-explain": list[documents.Explanation],
+    "encode-show": list[documents.PlacedToken],
+    "error": documents.ErrorDocument,
+    "extend": documents.Extended,
+    "fingerprint": documents.Fingerprint,
+    "formats": list[documents.FormatRow],
+    "formats-pre": list[documents.Splitters],
+    "inspect": documents.Inspection,
+    "inspect-corpus": documents.Measured,
+    "train": documents.Trained,
+    "verify-shards": documents.CheckedShards,
+}
+"""The documents by the names of their schemas; that of ``verify`` is in the package."""
+BY_LINE = {"decode", "encode", "encode-explain", "encode-show"}
+"""Those of which ``--lines`` prints an array, one for each line."""
+VERSIONS = {"convert": 2, "extend": 2, "train": 2}
+"""The versions of the documents; of one that is not here 1."""
 
 
 def path_of(name: str) -> Path:

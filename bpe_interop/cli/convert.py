@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..convert import Conversion, convert
-from ..formats import WritingOption, all_formats, by_name, way_of_writing
+from ..formats import FormatOption, all_formats, by_name, way_of_writing
 from ..io.target import Target
 from ..loss import Field
 from ..sources import SourceOptions
@@ -52,8 +52,8 @@ class _ConvertOptions(WritingOptions):
     corpora: tuple[str, ...]
 
     @property
-    def options(self) -> list[WritingOption]:
-        asked: dict[WritingOption, bool] = {
+    def options(self) -> list[FormatOption]:
+        asked: dict[FormatOption, bool] = {
             "vocab-names": self.names == "vocab",
             "plugin": self.plugin,
             "vocab-listing": self.vocab_listing,

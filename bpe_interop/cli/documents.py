@@ -1,8 +1,8 @@
 """The documents that ``--json`` prints, as types: their schemas (docs/json.md) are made of these.
 
 Only type checkers and ``tests/schemas.py`` import this module. A key may be added to a document;
-what a key means is never changed, and none is taken away, without a new number in
-``VERSIONS``.
+what a key means is never changed, and none is taken away, without a new number in ``VERSIONS`` of
+``tests/schemas.py``.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ from ..loss import Field, Grade, Loss
 from ..model import AddedToken, Alphabet, Fallback
 from ..reports.document import WrittenFacts
 from ..train.training import Algorithm
-
-VERSIONS = {"convert": 2, "extend": 2, "train": 2}
-"""The versions of the documents; of one that is not here 1."""
 
 Ids: TypeAlias = list[int]
 """``encode --json``; an array of these with ``--lines``."""
@@ -449,26 +446,3 @@ class Inspection(TypedDict):
     unicode: UnicodeFacts
     served: Served | None
     notes: list[str]
-
-
-DOCUMENTS: dict[str, Any] = {
-    "convert": Converted,
-    "convert-refused": Refused,
-    "decode": Text,
-    "encode": Ids,
-    "encode-corpus": EncodedCorpusDocument,
-    "encode-explain": list[Explanation],
-    "encode-show": list[PlacedToken],
-    "error": ErrorDocument,
-    "extend": Extended,
-    "fingerprint": Fingerprint,
-    "formats": list[FormatRow],
-    "formats-pre": list[Splitters],
-    "inspect": Inspection,
-    "inspect-corpus": Measured,
-    "train": Trained,
-    "verify-shards": CheckedShards,
-}
-"""The documents by the names of their schemas; that of ``verify`` is in the package."""
-BY_LINE = {"decode", "encode", "encode-explain", "encode-show"}
-"""Those of which ``--lines`` prints an array, one for each line."""

@@ -19,7 +19,7 @@ from ..proof.prove import ALL_STAGES, SCOPES, Proof, narrower, prove
 from ..proof.stage import Scope, Stage, counts
 from ..quoting import show
 from ..special import checked
-from ..ticks import begin, untold
+from ..ticks import Tick, begin, no_progress
 from ..workers import LIMIT, Progress, Workers, pool_of
 from .corpus import Corpora, check_corpora, compare_corpora
 from .lock import Lock, locked
@@ -133,8 +133,8 @@ class RunOptions:
 
     isolate: bool = False
     thorough: bool = False
-    tick: Callable[[int], None] = untold
-    watch: Callable[[Progress], None] = untold
+    tick: Tick = no_progress
+    watch: Callable[[Progress], None] = no_progress
     executor: Executor | Workers | None = None
     slots: int | None = None
     limit: float = LIMIT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ from ..model import BPEModel, PairList, TemplateToken, Vocab
 from ..proof.prove import Proof, narrower, prove
 from ..proof.stage import Scope
 from ..quoting import show
-from ..ticks import begin
+from ..ticks import Tick, begin
 from ..tokenizer_config import CONFIG
 from ..usage_notes import texts_of_ids
 from .report import Check, Report, ServedOtherwise, Whose
@@ -233,7 +233,7 @@ class EngineProcesses(ExitStack):
         name: str,
         texts: list[str],
         modes: Sequence[Mode],
-        tick: Callable[[int], None],
+        tick: Tick,
         of: Whose = "target",
     ) -> Check | None:
         """The check that an engine did in its process; None where all is not equal."""
@@ -295,9 +295,7 @@ class _SourceFolder:
         own = own if own.model is model else OwnEngine(model)
         return cls(source.directory, library, own, tuple(modes), _few(model, library))
 
-    def run(
-        self, processes: EngineProcesses, tick: Callable[[int], None]
-    ) -> Check | ServedOtherwise | None:
+    def run(self, processes: EngineProcesses, tick: Tick) -> Check | ServedOtherwise | None:
         """What the library gives, compared with what the files say; None where nothing is known."""
         agreed = processes.check(self.library, self.texts, self.modes, tick, "source")
         if agreed is not None:
@@ -331,7 +329,7 @@ def verify_written(
     *,
     name: str,
     by_user: tuple[str, ...],
-    tick: Callable[[int], None],
+    tick: Tick,
 ) -> Report:
     """Runs source and target in their own engines, proves, and reports.
 
@@ -386,7 +384,7 @@ def check_written(
     again: BPEModel,
     losses: tuple[Loss, ...],
     stage: Path,
-    tick: Callable[[int], None],
+    tick: Tick,
     own: OwnEngine,
     processes: EngineProcesses,
 ) -> tuple[Check, ...]:
@@ -440,7 +438,7 @@ def _own_engine(
     files: Files,
     own: OwnEngine,
     again: BPEModel,
-    tick: Callable[[int], None],
+    tick: Tick,
     processes: EngineProcesses,
 ) -> tuple[Check, ...]:
     held = own.model
@@ -462,7 +460,7 @@ def _own_engine(
 
 
 def check_source(
-    source: TokenizerSource[BPEModel], own: OwnEngine, tick: Callable[[int], None]
+    source: TokenizerSource[BPEModel], own: OwnEngine, tick: Tick
 ) -> tuple[Check, ...]:
     """Compares the source in its own engine with our reading of it, which ``own`` runs.
 
@@ -490,7 +488,7 @@ def _served(
     own: OwnEngine,
     again: BPEModel,
     stage: Path,
-    tick: Callable[[int], None],
+    tick: Tick,
     processes: EngineProcesses,
 ) -> tuple[Check, ...]:
     texts = _few(own.model, name)
@@ -508,7 +506,7 @@ def _run(
     engine: Engine,
     own: OwnEngine,
     texts: list[str],
-    tick: Callable[[int], None],
+    tick: Tick,
     again: BPEModel | None = None,
     *,
     says_template: bool = True,
@@ -540,7 +538,7 @@ def _checked(
     own: OwnEngine,
     texts: list[str],
     modes: list[Mode],
-    tick: Callable[[int], None],
+    tick: Tick,
     again: BPEModel | None,
 ) -> Check:
     what = _RUN["source" if again is None else "target"]

@@ -14,7 +14,7 @@ from ..engines import Engine, Special
 from ..engines.child_process import ChildProcess, EndedError, Say
 from ..engines.library import OneByOne
 from ..errors import EngineError
-from ..ticks import PART_SECONDS
+from ..ticks import PART_SECONDS, Tick, no_progress
 from .corpus_report import CorpusReport, Found, SideName, oddness_of
 from .shrink import first_difference, shrink
 from .sides import (
@@ -367,7 +367,7 @@ def ask_both(
     b: Engine,
     texts: Iterable[str],
     modes: Sequence[Mode],
-    tick: Callable[[int], None] = lambda count: None,
+    tick: Tick = no_progress,
     patience: int = sys.maxsize,
 ) -> Tally:
     """Compares ids, and the decoding of ids, over texts; keeps the plainest difference, shrunk.
@@ -387,7 +387,7 @@ def compare_in(
     names: tuple[str, str],
     texts: Iterable[str],
     modes: Sequence[Mode],
-    tick: Callable[[int], None] = lambda count: None,
+    tick: Tick = no_progress,
     patience: int = sys.maxsize,
 ) -> Tally:
     """As :func:`ask_both`, wherever the two sides run; on Ctrl-C it gives what was done so far.

@@ -27,6 +27,7 @@ from ..errors import (
     PatternError,
 )
 from ..io.reader import TokenizerSource
+from ..kernel import THREADS
 from ..model import Allowed, BPEModel
 from ..presets import candidates
 from ..proof.stage import Scope
@@ -39,9 +40,6 @@ Build: TypeAlias = Callable[[], Engine]
 """Makes a side. Where child processes are used it is pickled, so it is a function of a module, or
 a ``functools.partial`` of one: ``partial(Own, model)``, ``partial(from_files, ...)``."""
 
-
-_THREADS = 8
-"""In so many threads our encoder encodes at most, where it has the kernel; as tiktoken does."""
 
 _ALLOWED: Mapping[Special, Allowed] = MappingProxyType({"text": frozenset(), "parse": "all"})
 
@@ -85,7 +83,7 @@ class OwnEngine(OneByOne):
         before, way, rows = self._last
         # The same texts are often asked for with the template right after without.
         if way != special or before != wanted:
-            ids, ends = self.encoder.encode_joined(wanted, _ALLOWED[special], threads=_THREADS)
+            ids, ends = self.encoder.encode_joined(wanted, _ALLOWED[special], threads=THREADS)
             rows = [ids[start:end] for start, end in pairwise((0, *ends))]
             self._last = wanted, special, rows
         if add_special_tokens:

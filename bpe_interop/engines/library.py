@@ -12,10 +12,13 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from ..errors import BpeInteropError, EngineError, EngineMissingError, by_extra
 from ..formats import Files
-from ..quoting import show
+from ..text.visible import short_text
 from .rows import engine_row
 
 Special: TypeAlias = Literal["text", "parse"]
+
+SHOWN = 60
+"""So many characters of a text are shown at most where a library fails on it."""
 
 LONG = 1000
 """Mean characters of a text from which a library's batch call pays (measured: tiktoken and
@@ -97,7 +100,7 @@ class guarded:
             return
         how = "panicked" if panicked else "failed"
         message = str(error).strip().split("\n")[0][:200] or type(error).__name__
-        on = "" if self._text is None else f" {shortened(self._text)}"
+        on = "" if self._text is None else f" {short_text(self._text, SHOWN)}"
         raise EngineError(
             f"{self._engine} {how} {self._doing}{on}: {message}", fix=self._fix
         ) from error
@@ -130,14 +133,6 @@ def folder_of(files: Files) -> Iterator[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         yield folder
-
-
-def shortened(text: str, limit: int = 60) -> str:
-    """A text for people: quoted, escaped, and cut in the middle where it is long."""
-    if len(text) <= limit:
-        return show(text)
-    half = limit // 2
-    return f"{show(text[:half])}...{show(text[-half:])} ({len(text):,} characters)"
 
 
 class OneByOne(Protocol):

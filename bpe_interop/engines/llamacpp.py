@@ -16,8 +16,9 @@ from typing import Any
 from ..errors import EngineError, EngineMissingError
 from ..formats import Files
 from ..model import BPEModel
+from ..text.visible import short_text
 from .child_process import ChildProcess, EndedError
-from .library import Special, installed, shortened, to_install
+from .library import SHOWN, Special, installed, to_install
 from .llamacpp_child import loaded
 from .rows import engine_row
 
@@ -103,7 +104,7 @@ class LlamaCppEngine:
 
     def _asked(self, doing: str, text: str | None, *question: Any) -> Any:
         """The answer to a question; without one, the process is begun, if it is not running."""
-        on = "" if text is None else f" {shortened(text)}"
+        on = "" if text is None else f" {short_text(text, SHOWN)}"
         try:
             if self._child is None or self._child.ended:
                 self._child = ChildProcess(

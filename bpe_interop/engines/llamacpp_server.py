@@ -20,7 +20,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ..errors import EngineError
-from .library import OneByOne, Special, shortened
+from ..text.visible import short_text
+from .library import SHOWN, OneByOne, Special
 from .rows import engine_row
 
 NAME: Final = "llama-server"
@@ -87,7 +88,7 @@ class LlamaServerEngine(OneByOne):
             "parse_special": special == "parse",
             "with_pieces": False,
         }
-        doing = f"on the text {shortened(text)}"
+        doing = f"on the text {short_text(text, SHOWN)}"
         ids = self._asked("/tokenize", question, doing).get("tokens")
         if not isinstance(ids, list) or not all(type(each) is int for each in ids):
             raise EngineError(f"{NAME} at {self._address} gave no ids {doing}")

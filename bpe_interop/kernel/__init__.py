@@ -9,6 +9,9 @@ file is made in one place only, and without the library everything works the sam
 not there, or that it fails.
 """
 
-from .library import VARIABLE, is_aside, running, set_aside
+from .library import VARIABLE, defect, is_aside, running, set_aside
 
-__all__ = ["VARIABLE", "is_aside", "running", "set_aside"]
+__all__ = ["THREADS", "VARIABLE", "defect", "is_aside", "running", "set_aside"]
+
+THREADS = 8
+"""The most threads that encode a batch, where nobody says how many; tiktoken has as many."""

@@ -340,11 +340,16 @@ def answer(status: int) -> int | None:
     if status >= 0:
         return status
     if status != _NOT_MINE and os.environ.get(VARIABLE) == "native":
-        raise EngineError(
-            "the native kernel failed by a defect of its own",
-            fix=f"set {VARIABLE}=python: Python does the same work without it",
-        )
+        raise defect()
     return None
+
+
+def defect() -> EngineError:
+    """What to raise where the kernel failed, and Python does not do its work."""
+    return EngineError(
+        "the native kernel failed by a defect of its own",
+        fix=f"set {VARIABLE}=python: Python does the same work without it",
+    )
 
 
 def made(result: OwnedNumber) -> OwnedNumber | None:

@@ -98,7 +98,7 @@ def templates() -> Environment:
     )
     style = made.get_template("style.css").render()
     filters = {"parts": parts, "shortened": shortened, "of_file": file_outcome}
-    filters |= {"exact": _exact, "breakable": _breakable, "number": "{:,}".format}
+    filters |= {"breakable": _breakable, "number": "{:,}".format}
     filters |= {"token": _token}
     made.filters.update(filters)
     made.globals.update(
@@ -117,13 +117,6 @@ def templates() -> Environment:
 def digest(text: str) -> str:
     """What a Content-Security-Policy calls a style sheet in a page."""
     return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-
-
-def _exact(text: str) -> Markup:
-    """A part that can be seen, letter by letter: joiners within an emoji stay."""
-    from markupsafe import escape
-
-    return escape(text)
 
 
 def _token(content: bytes) -> list[Fragment]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -15,6 +15,7 @@ from ..corpora.documents import Kind
 from ..errors import SourceError
 from ..fingerprint import fingerprint
 from ..io.reader import read
+from ..ticks import Tick, no_progress
 from ..tokenizer import Tokenizer
 from ..workers import Ticket, opened_from
 from .job import NANOGPT, encode_batch, eos_id, sha256_of_file, stem_of
@@ -49,7 +50,7 @@ def check_token_files(
     *,
     sample: int = 100,
     seed: int = 0,
-    tick: Callable[[int], None] = lambda count: None,
+    tick: Tick = no_progress,
 ) -> Checked:
     """Checks that a folder is as its manifest says, and that a sample is what the texts say.
 
@@ -84,7 +85,7 @@ def check_token_files(
     return Checked(manifest, files, sampled, same, tuple(wrong), tuple(dict.fromkeys(unread)))
 
 
-def _wrong_files(folder: Path, manifest: Manifest, tick: Callable[[int], None]) -> Iterator[str]:
+def _wrong_files(folder: Path, manifest: Manifest, tick: Tick) -> Iterator[str]:
     """Files that are missing, changed, or not of the folder."""
     settings, names = manifest.settings, LAYOUTS[manifest.settings.layout].names
     ends = Counter[str]()

@@ -29,6 +29,7 @@ from ..io.names import spelled
 from ..io.reader import TokenizerSource
 from ..io.target import check_target
 from ..io.writer import held_alone, replace_file, staged
+from ..kernel import THREADS
 from ..model import BPEModel
 from ..quoting import show
 from ..text.visible import many
@@ -127,8 +128,6 @@ class Way:
 
 
 _ALONE = Way()
-_THREADS = 8
-"""The most threads of the kernel where this process alone works."""
 
 
 def encode_corpora(
@@ -185,7 +184,7 @@ def encode_corpora(
     )
     try:
         with _cut(files, place, shard_bytes, state) as corpus, kept as folder:
-            threads = _THREADS if way.executor is None else 1
+            threads = THREADS if way.executor is None else 1
             job = EncodeJob(carried.ticket, settings, dtype, str(folder.resolve()), threads)
             run = _run(job, carried, _about(job, place), corpus, way)
             if run.interrupted:

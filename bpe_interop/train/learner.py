@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from ..kernel.learner import learner_of
+from ..ticks import Tick, no_progress
 
 BYTES = 256
 """The ids that are not learned: each byte's is its number."""
@@ -67,7 +68,7 @@ class Learner:
         self,
         limit: int | None,
         least: int = 1,
-        tick: Callable[[int], None] = lambda count: None,
+        tick: Tick = no_progress,
     ) -> list[LearnedMerge]:
         """Merges until ``limit`` were made, or no pair occurs ``least`` times any more.
 
@@ -169,7 +170,7 @@ def learned(
     pretokens: Mapping[bytes, int],
     limit: int | None,
     least: int,
-    tick: Callable[[int], None],
+    tick: Tick,
 ) -> tuple[list[LearnedMerge], int]:
     """The merges of :meth:`Learner.learn`, and how many tokens there are then: by the kernel, else
     here.
@@ -182,7 +183,7 @@ def learned(
 
 
 def _native(
-    pretokens: Mapping[bytes, int], limit: int | None, least: int, tick: Callable[[int], None]
+    pretokens: Mapping[bytes, int], limit: int | None, least: int, tick: Tick
 ) -> tuple[list[LearnedMerge], int] | None:
     learner = learner_of(pretokens)
     if learner is None:

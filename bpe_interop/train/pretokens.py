@@ -6,7 +6,7 @@ import codecs
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, Union
@@ -20,8 +20,8 @@ from ..corpora import (
     read_documents,
     refuse_json,
 )
-from ..errors import EngineError, PatternError, SourceError, not_utf8
-from ..kernel import VARIABLE
+from ..errors import PatternError, SourceError, not_utf8
+from ..kernel import defect
 from ..kernel.learner import PretokenCounter, counter_of
 from ..kernel.splitter import splitter_of
 from ..steps import Pattern, PreTokenizerStep, Split
@@ -30,6 +30,7 @@ from ..text.patterns import parse
 from ..text.spellings import is_known
 from ..text.split import compiled
 from ..theory.split_tables import split_tables
+from ..ticks import Tick, no_progress
 from .training import StepTick, empty
 
 Texts: TypeAlias = Union[str, Path, Iterable[Union[str, Path]]]
@@ -142,7 +143,7 @@ class Handed:
     # Libraries make errors of their own of what is raised while they ask, or lose it; so it is
     # kept, and raised again behind the block that they ran in.
 
-    def __init__(self, texts: Iterator[str], tick: Callable[[int], None], where: str = "") -> None:
+    def __init__(self, texts: Iterator[str], tick: Tick, where: str = "") -> None:
         self.size = 0
         self._texts = texts
         self._tick = tick
@@ -178,9 +179,7 @@ class Handed:
                 raise self._raised
 
 
-def _windows(
-    file: CorpusFile, cut: re.Pattern[str] | None, read: Callable[[int], None]
-) -> Iterator[str]:
+def _windows(file: CorpusFile, cut: re.Pattern[str] | None, read: Tick) -> Iterator[str]:
     """A file of plain text as one text, or as several where it may be cut."""
     held: list[str] = []
     with naming(file.label), opened(file.path, file.label) as (stream, bytes_read):
@@ -256,7 +255,7 @@ def native_counter(steps: tuple[PreTokenizerStep, ...]) -> PretokenCounter | Non
 def count(
     texts: Iterable[str],
     steps: tuple[PreTokenizerStep, ...],
-    tick: Callable[[int], None] = lambda count: None,
+    tick: Tick = no_progress,
 ) -> Pretokens:
     """Cuts texts into pretokens and counts these; ``tick`` is called with the bytes read.
 
@@ -289,8 +288,5 @@ def _take(counted: Pretokens, counter: PretokenCounter) -> None:
     """Takes over what the kernel has counted."""
     counts = counter.counts()
     if counts is None:
-        raise EngineError(
-            "the native kernel failed by a defect of its own",
-            fix=f"set {VARIABLE}=python: Python does the same work without it",
-        )
+        raise defect()
     counted.counts.update(counts)

@@ -14,11 +14,11 @@ from functools import cache
 from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
-from unicodedata import east_asian_width
 
 from ..engines import Special
 from ..reports.fragments import Fragment
 from ..reports.page import digest, templates
+from ..text.visible import columns_of
 from .panels import Line, Panel, Tile, Viewed, check_size, panels
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _width(part: Fragment) -> int:
     """Letters' widths that a part takes: a mark is in small letters with a frame around it."""
     if part.kind == "mark":
         return len(part.text) + 1
-    return sum(2 if east_asian_width(char) in "WF" else 1 for char in part.text)
+    return columns_of(part.text)
 
 
 def _part(part: Fragment) -> str:

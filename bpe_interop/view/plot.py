@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from unicodedata import east_asian_width
 
 from ..quoting import escaped
 from ..reports.page import templates
+from ..text.visible import columns_of
 from ..token_counts import Statistics
 
 LONGEST = 16
@@ -108,9 +108,9 @@ def _names(names: Sequence[str]) -> list[_Name]:
 
 def _end(name: str, columns: int) -> str:
     """The end of a name that takes so many columns."""
-    if _columns(name) <= columns:
+    if columns_of(name) <= columns:
         return name
-    while _columns(name) >= columns:
+    while columns_of(name) >= columns:
         name = name[1:]
     return f"…{name}"
 
@@ -118,15 +118,11 @@ def _end(name: str, columns: int) -> str:
 def _ends(name: str) -> str:
     """A name without its middle."""
     begin = name[: _NAME // 2]
-    while _columns(begin) > _NAME // 2:
+    while columns_of(begin) > _NAME // 2:
         begin = begin[:-1]
     return begin + _end(name, _NAME // 2)
 
 
 def _width(shown: str) -> float:
-    columns = _columns(shown)
+    columns = columns_of(shown)
     return round(columns * _COLUMN, 1) if columns > _LOOSE else 0.0
-
-
-def _columns(name: str) -> int:
-    return sum(1 + (east_asian_width(char) in "WF") for char in name)

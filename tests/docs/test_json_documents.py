@@ -13,10 +13,9 @@ import jsonschema
 import pytest
 from command_line import in_process
 from reports import few_texts
-from schemas import FOLDER, path_of, schema_of, text_of
+from schemas import BY_LINE, DOCUMENTS, FOLDER, path_of, schema_of, text_of
 from transcripts import TRANSCRIPTS, prepare
 
-from bpe_interop.cli.documents import BY_LINE, DOCUMENTS
 from fixtures import ROOT, TOKENIZERS
 
 REPORT = ROOT / "bpe_interop" / "reports" / "report.schema.json"

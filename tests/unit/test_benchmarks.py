@@ -14,11 +14,11 @@ from click.testing import CliRunner
 
 from benchmarks import __main__ as command
 from benchmarks import exact, page, running, tables
+from benchmarks.child import rotated
 from benchmarks.corpora import Texts, chats, corpora, documents
 from benchmarks.growth import NAMES
 from benchmarks.made import AbsentDataError, Place
 from benchmarks.memory import watched
-from benchmarks.order import rotated
 from benchmarks.ratios import Spread, over, ratio, slope, spread
 from benchmarks.results import (
     Asked,

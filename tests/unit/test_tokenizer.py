@@ -38,7 +38,7 @@ from bpe_interop.errors import (
     TargetError,
     UnstatedError,
 )
-from bpe_interop.formats import WritingOption, all_formats, by_name
+from bpe_interop.formats import FormatOption, all_formats, by_name
 from bpe_interop.kernel import running, set_aside
 from bpe_interop.steps import PrefixSpace
 from bpe_interop.tokenizer import Tokenizer
@@ -793,5 +793,5 @@ def test_texts_are_measured() -> None:
 
 
 def test_options_of_writing_are_those_of_the_formats() -> None:
-    assert set(get_args(WritingOption)) == {o for row in all_formats() for o in row.options}
-    assert set(get_args(WritingOption)) == {"plugin", "vocab-listing", "vocab-names"}
+    assert set(get_args(FormatOption)) == {o for row in all_formats() for o in row.options}
+    assert set(get_args(FormatOption)) == {"plugin", "vocab-listing", "vocab-names"}
