@@ -41,6 +41,13 @@ JSON_NESTING = Limit(
     "a JSON document",
     "the JSON reader of tokenizers takes 127",
 )
+COMPANION_BYTES = Limit(
+    "COMPANION_BYTES",
+    1 << 26,
+    "bytes",
+    "a file of JSON or a chat template beside a tokenizer",
+    "the largest repeat a thousand added tokens",
+)
 PATTERN_CHARACTERS = Limit(
     "PATTERN_CHARACTERS", 20_000, "characters", "a pattern", "the longest known one has 2,000"
 )
@@ -50,6 +57,9 @@ PATTERN_NESTING = Limit(
     "groups, classes or repetitions one in another",
     "a pattern",
     "known ones have 4",
+)
+PATTERN_COUNT = Limit(
+    "PATTERN_COUNT", 1_000, "repetitions by one count", "a pattern", "known ones count to 3"
 )
 PATTERN_STEPS = Limit(
     "PATTERN_STEPS",
@@ -86,12 +96,64 @@ PAGE_SECONDS = Limit(
     "a connection to the live page",
     "a browser asks at once; what says nothing is closed",
 )
+FIXED_LENGTH = Limit(
+    "FIXED_LENGTH",
+    100_000,
+    "characters",
+    "the length of the pre-tokenizer FixedLength",
+    "Oniguruma repeats no more (`ONIG_MAX_REPEAT_NUM`)",
+)
+CHARSMAP_EDGES = Limit(
+    "CHARSMAP_EDGES",
+    1 << 22,
+    "edges",
+    "the trie of a normalizer's map of characters",
+    "SentencePiece's own have 265,000",
+)
+SENTENCEPIECE_BYTES = Limit(
+    "SENTENCEPIECE_BYTES", 1 << 25, "bytes", "a SentencePiece .model", "known ones have 5,000,000"
+)
+SENTENCEPIECE_PIECES = Limit(
+    "SENTENCEPIECE_PIECES", 1 << 21, "pieces", "a SentencePiece .model", "known ones have 300,000"
+)
+SENTENCEPIECE_UNKNOWN = Limit(
+    "SENTENCEPIECE_UNKNOWN",
+    100_000,
+    "fields that are not known",
+    "a SentencePiece .model",
+    "each is listed; known models have none",
+)
+TEKKEN_TOKENS = Limit(
+    "TEKKEN_TOKENS", 1 << 24, "tokens", "a tekken.json", "published ones have 131,072"
+)
 SPECIAL_TOKENS = Limit(
     "SPECIAL_TOKENS",
     100_000,
     "special tokens",
     "a tekken.json, by its settings",
     "published ones have 1,000; a number makes them all",
+)
+GGUF_HEAD_BYTES = Limit(
+    "GGUF_HEAD_BYTES",
+    1 << 28,
+    "bytes",
+    "the keys of a GGUF file",
+    "the largest vocabularies that are published need 30,000,000",
+)
+GGUF_KEYS = Limit("GGUF_KEYS", 1 << 16, "keys", "a GGUF file", "known ones have some dozens")
+GGUF_TENSORS = Limit(
+    "GGUF_TENSORS", 1 << 20, "tensors", "a GGUF file, with `--into`", "no model comes near"
+)
+GGUF_NAME_BYTES = Limit(
+    "GGUF_NAME_BYTES", 1 << 12, "bytes", "the name of a tensor", "GGML takes 64"
+)
+GGUF_DIMENSIONS = Limit("GGUF_DIMENSIONS", 8, "dimensions", "a tensor", "GGML takes 4")
+GGUF_ALIGNMENT = Limit(
+    "GGUF_ALIGNMENT",
+    1 << 24,
+    "bytes",
+    "the alignment of a GGUF file",
+    "the default is 32",
 )
 OVERLAP_CHARACTERS = Limit(
     "OVERLAP_CHARACTERS",

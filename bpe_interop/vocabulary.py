@@ -297,13 +297,19 @@ class Vocabulary:
     def decode_batch(
         self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = THREADS
     ) -> list[str]:
-        """The text of each sequence of ids. ``num_threads`` does nothing: tiktoken has it."""
+        """The text of each sequence of ids.
+
+        ``num_threads`` is tiktoken's, and does nothing here.
+        """
         return [self.decode(tokens, errors=errors) for tokens in batch]
 
     def decode_bytes_batch(
         self, batch: Iterable[Sequence[int]], *, num_threads: int = THREADS
     ) -> list[bytes]:
-        """The bytes of each sequence of ids. ``num_threads`` does nothing: tiktoken has it."""
+        """The bytes of each sequence of ids.
+
+        ``num_threads`` is tiktoken's, and does nothing here.
+        """
         return [self.decode_bytes(tokens) for tokens in batch]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..errors import InvalidModelError
+from ..limits import CHARSMAP_EDGES
 from ..steps import SPACE, SentencePieceText
 from .unicode import merge, range_source
 
@@ -25,10 +26,8 @@ _VALUE = 1 << 31
 _BLOCK = 1024
 """Darts writes 256 units at a time, and no unit's children lie across two blocks."""
 
-_MOST_EDGES = 1 << 22
 _LONGEST = 1 << 10
-"""More edges, and bytes in a rule, than a map has that does not go in circles (SentencePiece's
-own have 265,000 and 11)."""
+"""More bytes in a rule than a map has that does not go in circles (SentencePiece's own have 11)."""
 
 _NESTED_RULES = 31
 _NESTED_TEXTS = 64
@@ -78,8 +77,8 @@ def _parts(charsmap: bytes) -> tuple[tuple[int, ...], bytes]:
     (size,) = struct.unpack_from("<I", charsmap)
     if not size or size % _BLOCK:
         raise _damaged(f"its trie has {size} bytes, which is no multiple of {_BLOCK}")
-    if size > 4 * _MOST_EDGES:
-        raise _damaged(f"its trie has {size} bytes, far too many")
+    if size > 4 * CHARSMAP_EDGES.most:
+        raise _damaged(CHARSMAP_EDGES.passed("its trie"))
     if size >= len(charsmap) - 4:
         raise _damaged(f"its trie should have {size} bytes, and {len(charsmap) - 4} follow")
     return struct.unpack_from(f"<{size // 4}I", charsmap, 4), charsmap[4 + size :]
@@ -112,7 +111,9 @@ def _keys(units: tuple[int, ...]) -> Iterator[tuple[bytes, int]]:
         count += 1
         if nested > _NESTED_RULES:
             raise _damaged(f"more than {_NESTED_RULES} rules begin one another")
-        if count > _MOST_EDGES or len(key) > _LONGEST:
+        if count > CHARSMAP_EDGES.most:
+            raise _damaged(CHARSMAP_EDGES.passed("its trie"))
+        if len(key) > _LONGEST:
             raise _damaged("its trie goes in circles")
         todo += [(child, key + bytes((units[child] & 0xFF,)), nested) for child in children[first]]
 

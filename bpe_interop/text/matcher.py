@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from ..errors import PatternError
-from ..limits import PATTERN_SECONDS
+from ..limits import PATTERN_NESTING, PATTERN_SECONDS
 from ..steps import Pattern, no_branch
 from . import unicode
 from .charsets import AnyOf, Chars, CharSet, Property, code_points, parts
@@ -63,7 +63,9 @@ class Matcher:
         self.pattern = pattern
         self._node = parse(pattern)
         own = pattern.dialect == "python"
-        self._plain = _compile(pattern.source if own else python_source(pattern, self._node))
+        self._plain = compiled_by_regex(
+            pattern.source if own else python_source(pattern, self._node)
+        )
         self._empty = pattern.dialect != "python" and matches_empty(self._node)
         # Known patterns end on every text; regex is half as fast where it watches the clock.
         self._timed = not is_known(self._node)
@@ -165,7 +167,9 @@ class _Copy:
         # A class with few ranges beyond U+FFFF is what re tests fast.
         basic = unicode.merge((a, min(b, 0xFFFF)) for a, b in self._changed if a <= 0xFFFF)
         self._suspects = re.compile(f"[{unicode.range_source((*basic, (0x10000, unicode.LAST)))}]")
-        self.compiled = _compile(emit(_spelled_out(node, spelled), "python")) if spelled else None
+        self.compiled = (
+            compiled_by_regex(emit(_spelled_out(node, spelled), "python")) if spelled else None
+        )
 
     def changed_in(self, text: str) -> list[int]:
         """The code points of a text that the engine and ``regex`` take differently."""
@@ -266,7 +270,7 @@ def as_installed(node: Node) -> Node:
 @cache
 def _measured(name: str) -> Ranges:
     """The code points that have a property in the installed ``regex``."""
-    runs = _compile(f"\\p{{{name}}}+").finditer(unicode.every_code_point())
+    runs = compiled_by_regex(f"\\p{{{name}}}+").finditer(unicode.every_code_point())
     return tuple((first, after - 1) for first, after in (match.span() for match in runs))
 
 
@@ -286,11 +290,21 @@ def _spelled_out(node: Node, spelled: dict[CharSet, CharSet]) -> Node:
 
 
 @lru_cache(maxsize=256)
-def _compile(source: str) -> regex.Pattern[str]:
+def compiled_by_regex(source: str) -> regex.Pattern[str]:
+    """A pattern in Python's dialect, as minbpe compiles it.
+
+    Raises:
+        PatternError: ``regex`` refuses it.
+    """
     import regex
 
     try:
         return regex.compile(source, regex.VERSION0)
+    except RecursionError:
+        # A pattern that is compiled before it is parsed, which is what sees to the limit.
+        raise PatternError(
+            PATTERN_NESTING.passed("the pattern"), where=f"python pattern {source!r}"
+        ) from None
     except regex.error as error:
         raise PatternError(
             f"the pattern does not compile: {error}", where=f"python pattern {source!r}"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ..limits import PATTERN_NESTING, PATTERN_STEPS
+from ..limits import PATTERN_COUNT, PATTERN_NESTING, PATTERN_STEPS
 from ..steps import Pattern
 from .charsets import EVERYTHING, Chars, CharSet, chars
 from .class_parser import NOT_NEWLINE, WORD, ClassParser, long_folds
@@ -35,7 +35,6 @@ from .regex_syntax import (
 )
 
 _COUNTS = re.compile(r"\{(\d*)(,?)(\d*)\}")
-_MOST = 1000
 
 
 @lru_cache(maxsize=64)
@@ -154,7 +153,9 @@ class _Parser(ClassParser):
             self.refuse("a brace that gives no count")
         low = int(match[1] or 0)
         high = int(match[3]) if match[3] else None if match[2] else low
-        if (high is not None and high < low) or max(low, high or 0) > _MOST:
+        if max(low, high or 0) > PATTERN_COUNT.most:
+            self.pass_limit(PATTERN_COUNT)
+        if high is not None and high < low:
             self.refuse(f"the count {match[0]}")
         self.at = match.end()
         return low, high, True

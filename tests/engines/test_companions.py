@@ -31,6 +31,7 @@ from bpe_interop.formats.huggingface.companions import files as companions
 from bpe_interop.formats.huggingface.companions.auto_class import Serving
 from bpe_interop.formats.names import BESIDE
 from bpe_interop.gate import refuse
+from bpe_interop.limits import COMPANION_BYTES
 from bpe_interop.model import FIELDS, BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.tokenizer import Tokenizer
@@ -830,8 +831,8 @@ def test_any_value_is_read_or_refused_by_name(beside: dict[str, Any]) -> None:
 
 
 def test_a_file_beside_may_not_be_huge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(companions, "MAX_BESIDE", 10)
-    with pytest.raises(FormatError, match=r"chat_template\.jinja: larger than 10 bytes"):
+    monkeypatch.setattr(companions, "COMPANION_BYTES", COMPANION_BYTES._replace(most=10))
+    with pytest.raises(FormatError, match=r"chat_template\.jinja: .* 10 bytes \(limit COMPANION"):
         FORMAT.load(files_of(chat_template="x" * 11))
 
 

@@ -27,10 +27,11 @@ from bpe_interop.errors import (
     LossyConversionError,
     UnsupportedError,
 )
-from bpe_interop.formats.gguf.head import MAX_HEAD, parse_head, read_head
+from bpe_interop.formats.gguf.head import parse_head, read_head
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.splitters import SPLITTERS
 from bpe_interop.formats.gguf.write import dump, without_tensors
+from bpe_interop.limits import GGUF_HEAD_BYTES
 from bpe_interop.model import BPEModel
 from fixtures import TOKENIZERS
 from fixtures import gguf_models as made
@@ -322,7 +323,7 @@ def test_a_head_that_is_cut_off(size: int) -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (b"GGUF" + struct.pack("<IQQ", 3, 0, 2**63), "keys; more than"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 0, 2**63), "limit GGUF_KEYS"),
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 2**63), "a length of"),
         (b"GGUF" + struct.pack("<IQQ", 9, 0, 0), "the version of the file is 9"),
         (made.gguf({"a": (made.BOOL, True)})[:-1] + b"\x02", "a bool must be 0 or 1"),
@@ -340,7 +341,7 @@ def test_a_head_that_is_cut_off(size: int) -> None:
 def test_what_no_head_is(data: bytes, what: str) -> None:
     with pytest.raises((FormatError, UnsupportedError), match=what):
         parse_head(data, "odd.gguf")
-    assert len(data) < MAX_HEAD
+    assert len(data) < GGUF_HEAD_BYTES.most
 
 
 def test_a_big_endian_head() -> None:

@@ -59,7 +59,7 @@ BAD = {
     "length": (head_of(key("a", 8, struct.pack("<Q", 1 << 63))), "a length of 9,223,372,036,854"),
     "strings": (head_of(MODEL, key(TOKENS, 9, strings(8, 1 << 63))), "a length of"),
     "numbers": (head_of(MODEL, key(TOKENS, 9, strings(12, 1 << 60))), "a length of"),
-    "keys": (b"GGUF" + struct.pack("<IQQ", 3, 0, 1 << 63), "keys; more than"),
+    "keys": (b"GGUF" + struct.pack("<IQQ", 3, 0, 1 << 63), "limit GGUF_KEYS"),
     "nested": (head_of(key(TOKENS, 9, strings(9, 1, ONE))), "an array of arrays"),
     "type": (head_of(key("a", 99, b"")), "type 99"),
     "twice": (head_of(MODEL, MODEL), "appears twice"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import shutil
@@ -323,8 +324,20 @@ def test_lengths_in_descriptions_are_not_trusted(length: int, tmp_path: Path) ->
     head = made.gguf({}, tensors=1)
     path = tmp_path / "odd.gguf"
     path.write_bytes(head + struct.pack("<Q", length) + b"x" * 100)
-    with path.open("rb") as file, pytest.raises(FormatError, match=f"has {length:,} bytes"):
+    with path.open("rb") as file, pytest.raises(FormatError, match="limit GGUF_NAME_BYTES"):
         read_tensors(file, parse_head(head, "x"), path.stat().st_size, "odd.gguf")
+
+
+def test_more_than_any_model_has_is_refused_by_its_limit() -> None:
+    described = struct.pack("<Q", 1) + b"t" + struct.pack("<I", 9)
+    aligned = {"general.alignment": (made.UINT32, 1 << 25)}
+    for head, more, limit in (
+        (made.gguf({}, tensors=1), described, "GGUF_DIMENSIONS"),
+        (made.gguf({}, tensors=(1 << 20) + 1), b"", "GGUF_TENSORS"),
+        (made.gguf(aligned), b"", "GGUF_ALIGNMENT"),
+    ):
+        with pytest.raises(FormatError, match=f"limit {limit}"):
+            read_tensors(io.BytesIO(head + more), parse_head(head, "x"), 1 << 30, "odd.gguf")
 
 
 def test_texts_of_the_old_tokenizer_go_and_are_named(tmp_path: Path) -> None:

@@ -441,6 +441,7 @@ WITH_BYTES = {**document()["model"]["vocab"], **BYTES}
             f"{PRETOKENIZER}.add_prefix_space",
         ),
         ({"pre_tokenizer": {"type": "FixedLength", "length": 0}}, f"{PRETOKENIZER}.length"),
+        ({"pre_tokenizer": {"type": "FixedLength", "length": 100_001}}, f"{PRETOKENIZER}.length"),
         ({"pre_tokenizer": {"type": "Digits"}}, PRETOKENIZER),
         ({"decoder": CTC}, DECODER),
         (

@@ -27,6 +27,7 @@ from bpe_interop.errors import BpeInteropError, FormatError, UnsupportedError
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
 from bpe_interop.formats.sentencepiece import schema
+from bpe_interop.limits import SENTENCEPIECE_PIECES
 from bpe_interop.model import (
     AddedToken,
     BPEModel,
@@ -592,11 +593,15 @@ def test_white_space_rules_for_decoded_text_are_refused() -> None:
 
 def test_absurd_sizes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before they are parsed where there are too many bytes, and before they are walked."""
-    assert "33,554,434 bytes are more" in refusal(b"\n\x00" * ((1 << 24) + 1)).what
-    monkeypatch.setattr(schema, "MAX_PIECES", 1 << 10)
-    assert "1,025 pieces are more" in refusal(b"\n\x00" * 1025).what
+    assert (
+        "more than 33,554,432 bytes (limit SENTENCEPIECE_BYTES)"
+        in refusal(b"\n\x00" * ((1 << 24) + 1)).what
+    )
+    less = SENTENCEPIECE_PIECES._replace(most=1 << 10)
+    monkeypatch.setattr(schema, "SENTENCEPIECE_PIECES", less)
+    assert "more than 1,024 pieces (limit SENTENCEPIECE_PIECES)" in refusal(b"\n\x00" * 1025).what
     flood = refusal(small() + b"\x9a\x06\x00" * 100_001)
-    assert "more than 100,000 fields are not known" in flood.what
+    assert "more than 100,000 fields that are not known (limit SENTENCEPIECE_UNKNOWN)" in flood.what
 
 
 def complaint(data: bytes) -> str:

@@ -56,6 +56,7 @@ BOMBS = {
     "lookaheads": (nested("(?=", "a", ")", 400), "PATTERN_NESTING"),
     "classes": (nested("[", "a", "]", 600), "PATTERN_NESTING"),
     "classes without an end": ("[" * 600, "PATTERN_NESTING"),
+    "count": ("a{1001}", "PATTERN_COUNT"),
     "length": ("a|" * 10_001 + "a", "PATTERN_CHARACTERS"),
 }
 

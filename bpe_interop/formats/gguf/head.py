@@ -21,14 +21,11 @@ from itertools import chain
 from typing import Any, BinaryIO, Final, NoReturn, TypeAlias, Union
 
 from ...errors import FormatError, UnsupportedError
+from ...limits import GGUF_HEAD_BYTES, GGUF_KEYS
 from ...quoting import show
 
 MAGIC: Final = b"GGUF"
 VERSIONS: Final = (1, 2, 3)
-
-MAX_HEAD: Final = 1 << 28
-"""Bytes of keys; the largest vocabularies that are published need 30 million."""
-MAX_KEYS: Final = 1 << 16
 
 _FIRST_READ: Final = 1 << 20
 _STRING, _ARRAY, _BOOL = 8, 9, 7
@@ -123,7 +120,7 @@ def read_head(file: BinaryIO, name: str) -> bytes:
     """The bytes of a file (open at its begin) up to the end of its keys.
 
     Raises:
-        FormatError: the head is malformed, cut off, or longer than ``MAX_HEAD``.
+        FormatError: the head is malformed, cut off, or longer than ``GGUF_HEAD_BYTES``.
         UnsupportedError: its version is not known.
     """
     data = file.read(_FIRST_READ)
@@ -135,7 +132,7 @@ def read_head(file: BinaryIO, name: str) -> bytes:
         except _EndsEarlyError as error:
             # Twice as much each time: no more than a mebibyte or the size of the keys is read too
             # far.
-            wanted = min(max(2 * len(data), error.needed), MAX_HEAD + 1)
+            wanted = min(max(2 * len(data), error.needed), GGUF_HEAD_BYTES.most + 1)
             if wanted <= len(data):
                 raise _too_long(name) from None
             more = file.read(wanted - len(data))
@@ -171,7 +168,7 @@ def _cut_off(data: bytes, error: _EndsEarlyError, name: str) -> FormatError:
 
 def _too_long(name: str) -> FormatError:
     return FormatError(
-        f"the keys take more than {MAX_HEAD:,} bytes",
+        GGUF_HEAD_BYTES.passed("the head"),
         where=name,
         fix="the file may be damaged; get it again",
     )
@@ -222,8 +219,8 @@ class _Reader:
             self._fail("the file does not begin with GGUF")
         version = self._version()
         tensors, count = self._length(), self._length()
-        if count > MAX_KEYS:
-            self._fail(f"{count:,} keys; more than {MAX_KEYS:,} are no tokenizer's")
+        if count > GGUF_KEYS.most:
+            self._fail(GGUF_KEYS.passed("the file"))
         return version, tensors, count
 
     def _version(self) -> int:
@@ -338,9 +335,9 @@ class _Reader:
         if self._at + count > len(self._data):
             # A length from a file is never trusted: nothing is set aside for it before the bytes
             # are there.
-            if self._at + count > MAX_HEAD:
+            if self._at + count > GGUF_HEAD_BYTES.most:
                 raise FormatError(
-                    f"a length of {count:,} bytes, and keys take at most {MAX_HEAD:,} in all",
+                    GGUF_HEAD_BYTES.passed(f"the head (with a length of {count:,})"),
                     where=f"{self._name}: {self._key}" if self._key else self._name,
                     fix="the file may be damaged; get it again",
                 )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, NoReturn
 
 from ...errors import FormatError, TargetError, UnsupportedError
+from ...limits import GGUF_ALIGNMENT, GGUF_DIMENSIONS, GGUF_NAME_BYTES, GGUF_TENSORS
 from ...model import BPEModel
 from ...quoting import show
 from .. import Files
@@ -24,11 +25,6 @@ from .write import stated_ids
 
 ALIGNMENT: Final = "general.alignment"
 DEFAULT_ALIGNMENT: Final = 32
-
-_MAX_TENSORS: Final = 1 << 20
-_MAX_NAME: Final = 1 << 12
-_MAX_DIMENSIONS: Final = 8
-_MAX_ALIGNMENT: Final = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,8 +273,8 @@ def read_tensors(file: BinaryIO, head: Head, size: int, name: str) -> Tensors:
             where=name,
             fix="make the file anew with a newer llama.cpp",
         )
-    if head.tensors > _MAX_TENSORS:
-        raise FormatError(f"{head.tensors:,} tensors; no model has so many", where=name)
+    if head.tensors > GGUF_TENSORS.most:
+        raise FormatError(GGUF_TENSORS.passed("the file"), where=name)
     reader = _Descriptions(file, head, name)
     shapes: dict[str, tuple[int, ...]] = {}
     last = 0
@@ -306,11 +302,13 @@ def _alignment(head: Head, name: str) -> int:
     if key is None:
         return DEFAULT_ALIGNMENT
     value = key.value
-    if key.type != "uint32" or not isinstance(value, int) or not 0 < value <= _MAX_ALIGNMENT:
+    if key.type != "uint32" or not isinstance(value, int) or not value > 0:
         raise FormatError(
             f"the alignment must be a uint32 of at least 1, found {key.type} {value!r}"[:200],
             where=f"{name}: {ALIGNMENT}",
         )
+    if value > GGUF_ALIGNMENT.most:
+        raise FormatError(GGUF_ALIGNMENT.passed("the alignment"), where=f"{name}: {ALIGNMENT}")
     if value & (value - 1):
         raise FormatError(
             f"the alignment must be a power of two, and is {value:,}",
@@ -332,16 +330,16 @@ class _Descriptions:
     def tensor(self) -> tuple[str, tuple[int, ...], int]:
         """The name, the dimensions, and the offset."""
         length = self._number("Q")
-        if length > _MAX_NAME:
-            self._fail(f"the name of a tensor has {length:,} bytes")
+        if length > GGUF_NAME_BYTES.most:
+            self._fail(GGUF_NAME_BYTES.passed("the name of a tensor"))
         raw = self._take(length)
         try:
             called = raw.decode("utf-8")
         except UnicodeDecodeError:
             self._fail(f"the name of a tensor, {show(raw[:60])}, is not UTF-8")
         count = self._number("I")
-        if count > _MAX_DIMENSIONS:
-            self._fail(f"the tensor {show(called)} has {count:,} dimensions")
+        if count > GGUF_DIMENSIONS.most:
+            self._fail(GGUF_DIMENSIONS.passed(f"the tensor {show(called)}"))
         shape = tuple(self._number("Q") for _ in range(count))
         self._number("I")  # the type of its values
         return called, shape, self._number("Q")

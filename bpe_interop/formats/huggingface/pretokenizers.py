@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...errors import compared_in
+from ...limits import FIXED_LENGTH
 from ...model import Alphabet, Json
 from ...steps import (
     Behavior,
@@ -56,9 +57,6 @@ _BEHAVIORS: dict[str, Behavior] = {
     "Contiguous": "contiguous",
 }
 _BEHAVIOR_NAMES = {value: key for key, value in _BEHAVIORS.items()}
-
-_MAX_LENGTH = 100_000
-"""The longest repetition that Oniguruma reads (``ONIG_MAX_REPEAT_NUM``)."""
 
 
 def read_pretokenizer(node: Node) -> tuple[tuple[PreTokenizerStep, ...], bool]:
@@ -163,8 +161,10 @@ def _read_fixed_length(node: Node) -> tuple[PreTokenizerStep, ...]:
     """Stretches of so many characters from the left, as a greedy pattern cuts them too."""
     node.only("type", "length")
     length = node["length"].be(int) if "length" in node else 5
-    if not 0 < length <= _MAX_LENGTH:
-        node["length"].refuse(f"expected a length from 1 to {_MAX_LENGTH}, found {length}")
+    if length > FIXED_LENGTH.most:
+        node["length"].refuse(FIXED_LENGTH.passed("a length"))
+    if length < 1:
+        node["length"].refuse(f"expected a length of 1 or more, found {length}")
     return (Split(Pattern(rf"[\s\S]{{1,{length}}}", "oniguruma"), "isolated"),)
 
 

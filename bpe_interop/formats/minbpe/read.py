@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
-from ...errors import FormatError, not_utf8
+from ...errors import FormatError, PatternError, not_utf8
 from ...model import (
     MAX_ID,
     AddedToken,
@@ -20,6 +20,7 @@ from ...model import (
 )
 from ...quoting import show
 from ...steps import JoinBytes, Pattern, Split
+from ...text.matcher import compiled_by_regex
 from ...text.patterns import has_other_tables
 from .. import Files
 from ..names import STEM
@@ -28,7 +29,6 @@ VERSION = b"minbpe v1"
 SUFFIX = ".model"
 BYTES = 256
 
-_MAY_CAPTURE = re.compile(r"\((?!\?)|\(\?P?<(?![=!])")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
 _UNICODE = (
     "minbpe cuts texts with Python's regex, whose Unicode tables are of another version than those "
@@ -150,7 +150,14 @@ def _pattern(lines: _LineReader) -> str:
             "the pattern begins or ends with white space, which minbpe takes off when it reads it",
             "whether it belongs to the pattern is not known; write it as (?:...)",
         )
-    if captures(source):
+    try:
+        captured = captures(source)
+    except PatternError as error:
+        lines.fail(
+            f"minbpe cuts texts with Python's regex, and there {error.what}",
+            "the file may be damaged; get it again, or mend the pattern where it was made",
+        )
+    if captured:
         lines.fail(
             "the pattern has groups that capture, and regex.findall gives what they hold instead "
             "of what is matched",
@@ -160,15 +167,12 @@ def _pattern(lines: _LineReader) -> str:
 
 
 def captures(source: str) -> bool:
-    """Whether a pattern has capturing groups. A pattern that does not compile has none."""
-    if not _MAY_CAPTURE.search(source):
-        return False
-    import regex
+    """Whether a pattern has capturing groups.
 
-    try:
-        return regex.compile(source, regex.VERSION0).groups > 0
-    except regex.error:
-        return False
+    Raises:
+        PatternError: Python's ``regex`` refuses it.
+    """
+    return compiled_by_regex(source).groups > 0
 
 
 def _special(lines: _LineReader) -> tuple[AddedToken, ...]:

@@ -10,6 +10,7 @@ from typing import NamedTuple, NoReturn
 from ...errors import ONLY_BPE, FormatError, InvalidModelError, UnsupportedError, compared_in
 from ...kernel.files import take_pieces
 from ...kernel.tables import is_checked
+from ...limits import SENTENCEPIECE_BYTES, SENTENCEPIECE_PIECES
 from ...merging.scores import both_zeros, order_of
 from ...model import (
     AddedToken,
@@ -41,8 +42,6 @@ from .schema import (
     BPE,
     BYTE,
     CONTROL,
-    MAX_PIECES,
-    MAX_SIZE,
     MODEL_TYPES,
     NORMAL,
     UNKNOWN,
@@ -370,11 +369,11 @@ class PieceListing(NamedTuple):
 
 def take(data: bytes, file: str) -> tuple[Message, PieceListing] | None:
     """The message of a file without its pieces, and these; None where Python reads them."""
-    if len(data) > MAX_SIZE:
+    if len(data) > SENTENCEPIECE_BYTES.most:
         return None
     # The kernel leaves pieces to Python in which something is wrong, which tells the error.
     pieces = take_pieces(data)
-    if pieces is None or pieces.count > MAX_PIECES:
+    if pieces is None or pieces.count > SENTENCEPIECE_PIECES.most:
         return None
     # So is a rest that is malformed, or has fields that are not known, or would be written
     # otherwise.

@@ -17,15 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias, Union
 
 from ...errors import FormatError, UnsupportedError, compared_in
-
-MAX_SIZE = 1 << 25
-"""The largest model that is read, in bytes. Known ones have up to five million."""
-
-MAX_PIECES = 1 << 21
-"""The most pieces that are read and written. Known models have up to 300,000."""
-
-_MAX_UNKNOWN = 100_000
-"""How many fields that are not known are listed before a file is given up."""
+from ...limits import SENTENCEPIECE_BYTES, SENTENCEPIECE_PIECES, SENTENCEPIECE_UNKNOWN
 
 Default: TypeAlias = Union[bool, int, float, str, None]
 Field: TypeAlias = tuple[str, int, str, Default]
@@ -317,8 +309,8 @@ def parse(data: bytes, file: str) -> tuple[Message, list[str]]:
     """
     if not data:
         raise FormatError("the file is empty", where=file)
-    if len(data) > MAX_SIZE:
-        raise FormatError(f"{len(data):,} bytes are more than any model has", where=file)
+    if len(data) > SENTENCEPIECE_BYTES.most:
+        raise FormatError(SENTENCEPIECE_BYTES.passed("the file"), where=file)
     message, strays = Message(), list[Stray]()
     try:
         _read(message, data, 0, len(data), "", strays)
@@ -328,16 +320,16 @@ def parse(data: bytes, file: str) -> tuple[Message, list[str]]:
             where=f"{file}: byte {error.offset}",
             fix="the file may be cut off or damaged; get it again",
         ) from None
-    if len(message.pieces) > MAX_PIECES:
-        raise FormatError(f"{len(message.pieces):,} pieces are more than any model has", where=file)
+    if len(message.pieces) > SENTENCEPIECE_PIECES.most:
+        raise FormatError(SENTENCEPIECE_PIECES.passed("the file"), where=file)
     return message, _notes(strays, file)
 
 
 def _notes(strays: Iterable[Stray], file: str) -> list[str]:
     notes: dict[str, int] = {}
     for count, stray in enumerate(strays):
-        if count == _MAX_UNKNOWN:
-            raise FormatError("more than 100,000 fields are not known", where=file)
+        if count == SENTENCEPIECE_UNKNOWN.most:
+            raise FormatError(SENTENCEPIECE_UNKNOWN.passed("the file"), where=file)
         where = f"{file}: {stray.path or 'the model'} (byte {stray.offset})"
         # What says how texts are normalized acts at run time; what else a newer library writes
         # says how the model was trained, mostly.
@@ -396,7 +388,8 @@ def _read(message: Message, data: bytes, at: int, end: int, path: str, strays: l
     """
     known, values = _BY_NUMBER[message._kind], message._values
     pieces: list[PieceFields] = message.pieces if message._kind == "ModelProto" else []
-    while at < end and len(pieces) <= MAX_PIECES:
+    most = SENTENCEPIECE_PIECES.most
+    while at < end and len(pieces) <= most:
         if message._kind == "ModelProto" and (plain := _plain_piece(data, at, end)):
             piece, at = plain
             pieces.append(piece)
@@ -435,7 +428,7 @@ def _read(message: Message, data: bytes, at: int, end: int, path: str, strays: l
         else:
             values[name] = value if kind == "uint64" else _signed(value)
         # One more than are told is enough to tell that they are too many.
-        if stray is not None and len(strays) <= _MAX_UNKNOWN:
+        if stray is not None and len(strays) <= SENTENCEPIECE_UNKNOWN.most:
             strays.append(stray)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ...limits import SENTENCEPIECE_PIECES
 from ...memo import Memo
 from ...merging.canonical import canonical
 from ...merging.scores import float32, order_of
@@ -19,7 +20,7 @@ from .config_file import write_beside
 from .message import DEFAULT_PIECES, PRETOKEN_LEVEL, Piece, message_of, written_pieces
 from .normalizer import nearest
 from .read import BYTE_PIECES, MAIN
-from .schema import BYTE, CONTROL, MAX_PIECES, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+from .schema import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 
 LISTING = "tokenizer.vocab"
 """The name of the listing, for people; sentencepiece itself reads it only as a vocabulary."""
@@ -137,7 +138,7 @@ class _Listing:
         for token in self._model.added or ():
             self._put_added(token)
         self._put_unknown()
-        if max(self._found) >= MAX_PIECES:  # too many to fill up to
+        if max(self._found) >= SENTENCEPIECE_PIECES.most:  # too many to fill up to
             self._found = dict(enumerate(self._found[number] for number in sorted(self._found)))
         for number in range(max(self._found)):
             if number not in self._found:

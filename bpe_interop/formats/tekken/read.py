@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NoReturn
 
 from ...errors import FormatError
-from ...limits import SPECIAL_TOKENS
+from ...limits import SPECIAL_TOKENS, TEKKEN_TOKENS
 from ...model import AddedToken, BPEModel, Json, Origin, RankTable, Vocab, digests, text_of
 from ...quoting import show
 from ...steps import JoinBytes
@@ -60,8 +60,6 @@ LAST_MULTIMODAL: Final = "v11"
 OPTIONAL_SIZE: Final = "spatial_merge_size"
 IMAGE_SIZES: Final = ("image_patch_size", "max_image_size", OPTIONAL_SIZE)
 """The settings of images, in pixels and patches."""
-
-MAX_TOKENS: Final = 1 << 24
 
 BARE_SIZE: Final = 1 << 17
 BARE_SPECIAL: Final = 1_000
@@ -206,10 +204,11 @@ def _sizes(config: Node) -> tuple[int, int]:
         config["default_num_special_tokens"].fail(SPECIAL_TOKENS.passed("the file"))
     if special < 0:
         config["default_num_special_tokens"].fail(f"expected 0 or more, found {special}")
-    if not special < size <= MAX_TOKENS:
+    if size > TEKKEN_TOKENS.most:
+        config["default_vocab_size"].fail(TEKKEN_TOKENS.passed("the file"))
+    if size <= special:
         config["default_vocab_size"].fail(
-            f"expected more than the {special} special tokens and at most {MAX_TOKENS}, found "
-            f"{size}"
+            f"expected more than the {special} special tokens, found {size}"
         )
     return special, size - special
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, cast
 
 from ....errors import FormatError
+from ....limits import COMPANION_BYTES
 from ....model import AddedToken, Json
 from ....quoting import show
 from ....strict_json import Node, parse
@@ -39,9 +40,6 @@ from ...names import (
     SPECIAL_MAP,
 )
 
-MAX_BESIDE = 1 << 26
-"""Bytes. The largest of these files are configurations that repeat a thousand added tokens."""
-
 
 class Companions(NamedTuple):
     """Each JSON file as an object, an empty one where there is no such file."""
@@ -61,9 +59,9 @@ def read_companions(files: Mapping[str, bytes]) -> Companions:
         FormatError: one of them is too large, is malformed, or is no object.
     """
     for name in (*BESIDE, *(name for name in files if name.startswith(CHAT_TEMPLATES))):
-        if len(files.get(name, b"")) > MAX_BESIDE:
+        if len(files.get(name, b"")) > COMPANION_BYTES.most:
             raise FormatError(
-                f"larger than {MAX_BESIDE:,} bytes", where=name, fix="get it again, or leave it out"
+                COMPANION_BYTES.passed("the file"), where=name, fix="get it again, or leave it out"
             )
     return Companions(
         _object(files, CONFIG),
