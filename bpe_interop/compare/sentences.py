@@ -143,7 +143,8 @@ def word(stage: Stage, scope: Scope) -> str:
 
 def remarks(report: Report) -> tuple[str, ...]:
     """All that there is to say besides, why it is not called proved first."""
-    return (*(f"not called proved: {each}" for each in report.against), *report.notes)
+    served = filter(None, [served_otherwise(report)])
+    return (*(f"not called proved: {each}" for each in report.against), *served, *report.notes)
 
 
 def next_steps(report: Report) -> tuple[list[str], list[str]]:

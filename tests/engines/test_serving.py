@@ -23,6 +23,7 @@ from bpe_interop.convert import convert
 from bpe_interop.errors import EngineError, LossyConversionError, TargetError
 from bpe_interop.model import FIELDS
 from bpe_interop.proof.prove import prove
+from bpe_interop.reports import to_markdown
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement
 from bpe_interop.tokenizer import Tokenizer
@@ -106,6 +107,7 @@ def test_a_source_that_is_served_otherwise_is_told(
     assert "; ids that no text gives decode otherwise; the output tested in" in verdict
     assert "with special tokens parsed, tested on" in verdict
     assert served(Path("tuned")) != served(Path("written"))
+    assert "serves the source folder otherwise" in to_markdown(done.report)
     # What is offered works: what transformers saves is converted to what it serves.
     assert pasted(lines[-4].text, tmp_path) == 0
     saved = convert("tuned-saved", "again", "hf")
