@@ -444,8 +444,9 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
         if alone.outcome == "proved":
             continue
         kept[field] = alone
-        if field in MERGING:
-            # What shows a field alone may be hidden by another: a token that is now an added one.
+        if field in (*MERGING, "normalizer", "pretokenizer"):
+            # What shows a field alone may be hidden by another: a token that is now an added one, a
+            # space that one side's normalizer puts before a text, and the other's pre-tokenizer.
             texts = (each for each in (alone.witness, joint.witness) if each is not None)
             shown = next(filter(whole.differ_in_scope, texts), None)
             kept[field] = replace(joint if alone.witness is None else alone, witness=shown)

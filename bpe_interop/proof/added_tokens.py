@@ -46,7 +46,7 @@ def added_stage(pair: TwoModels, *, special: bool) -> Stage:
     if chance:
         return Stage(name, "unknown", chance)
     if special and left and joins_pieces(a.decoder) is not joins_pieces(b.decoder):
-        why = "sentencepiece finds none in a text and spells them out, tokenizers does"
+        why = "sentencepiece finds none in a text and spells them out, the other side does"
         return Stage(name, "unknown", f"the same {len(left):,}; {why}")
     hidden = None if special or pair.scope != "ordinary" else _hidden(pair, tokens)
     why = f"the same {len(left):,}" if left else "none on either side"

@@ -86,7 +86,14 @@ def pipeline(model: BPEModel) -> Pipeline | None:
     first = splits[0] if splits and not looked_for else None
     if isinstance(first, Metaspace) and first.prepend == "never":
         steps, splits = (*steps, Replace(" ", first.replacement)), splits[1:]
+    # Theorem 15: what doubles a first U+2581, before a Metaspace that writes one where a text
+    # begins otherwise, is a prefix. transformers 5 saves a LlamaTokenizer so.
+    if not looked_for and steps[-2:] == _DOUBLED and splits == (Metaspace(SPACE, "always"),):
+        steps, splits = (*steps[:-1], Prepend(SPACE)), ()
     return canonical_steps(steps), splits
+
+
+_DOUBLED = (Replace(" ", SPACE), Replace(Pattern(rf"\A{SPACE}", "oniguruma"), 2 * SPACE))
 
 
 def canonical_steps(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ...]:

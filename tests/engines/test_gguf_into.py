@@ -197,6 +197,13 @@ def test_a_role_of_the_existing_file_comes_before_what_llama_cpp_takes_of_itself
     assert 'end.gguf: its eos token was 1200 "<|end|>", and is 2 "</s>" now' in done.notes
 
 
+def test_a_bos_that_is_placed_no_more_is_named(tmp_path: Path) -> None:
+    more = {"tokenizer.ggml.add_bos_token": (made.BOOL, True)}
+    done, new = put(tmp_path, model_file(more=more), verify=False)
+    assert read_by_gguf(new).fields["tokenizer.ggml.add_bos_token"].contents() is False
+    assert "old.gguf: the tokenizer placed a bos around a text, the new one none" in done.notes
+
+
 def test_a_role_that_a_token_gains_is_named_where_added_tokens_are_dropped(tmp_path: Path) -> None:
     made = json.loads((TOKENIZERS / "spm-tiny/huggingface/tokenizer.json").read_bytes())
     made["added_tokens"][2]["single_word"] = True  # llama.cpp has no such flag

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import NormalizedString, PreTokenizedString, Regex, normalizers
+from tokenizers import NormalizedString, PreTokenizedString, Regex, Tokenizer, normalizers
 
 from bpe_interop.errors import EncodeError, EngineMissingError
+from bpe_interop.formats import by_name
+from bpe_interop.proof.prove import prove
 from bpe_interop.steps import (
     BertText,
     Lowercase,
@@ -35,6 +38,7 @@ from bpe_interop.text.normalize import (
 )
 from bpe_interop.text.unicode import WHITE_SPACE
 from bpe_interop.theory.normalizers import canonical_steps, has_plain_steps, plain_steps
+from fixtures import TOKENIZERS
 from fixtures.code_points import SCALARS
 
 AWKWARD = (
@@ -260,3 +264,48 @@ def test_surrogates_are_repaired_as_tiktoken_does(text: str) -> None:
     spans = repaired_spans(text)
     assert [repair(text[start:end]) for start, end in spans] == list(repaired)
     assert "".join(text[start:end] for start, end in spans) == text
+
+
+_DOUBLED = {
+    "type": "Sequence",
+    "normalizers": [
+        {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+        {"type": "Replace", "pattern": {"Regex": "\\A\u2581"}, "content": "\u2581\u2581"},
+    ],
+}
+_PREFIXED = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "equal"),
+    [
+        ({}, True),
+        ({"pre_tokenizer": _PREFIXED | {"split": False, "prepend_scheme": "first"}}, False),
+        ({"pre_tokenizer": None}, False),
+        ({"normalizer": _DOUBLED["normalizers"][0]}, False),
+        ({"normalized": True}, False),
+    ],
+)
+def test_a_first_space_that_is_doubled_before_metaspace_is_a_prefix(
+    changes: dict[str, Any], equal: bool
+) -> None:
+    """As transformers 5 saves a ``LlamaTokenizer`` (Theorem 15)."""
+    plain = json.loads((TOKENIZERS / "spm-tiny/huggingface/tokenizer.json").read_bytes())
+    saved = {**plain, "normalizer": _DOUBLED, "pre_tokenizer": _PREFIXED | {"split": False}}
+    saved |= {key: value for key, value in changes.items() if key != "normalized"}
+    for each in (plain, saved):
+        end = dict(each["added_tokens"][2], normalized="normalized" in changes)
+        each["added_tokens"] = [*each["added_tokens"][:2], end]
+    one, two = (json.dumps(each) for each in (plain, saved))
+    texts = ["", " ", "  ", "a", " a", "\u2581", "\u2581a", "a b", "</s>", "</s> a", "</s>a</s>"]
+    texts += ["a</s>\u2581b", " </s> </s>  x", "\u2581\u2581</s>", "the cat</s>\nthe</s> dog "]
+    ids = [
+        [Tokenizer.from_str(each).encode(text, add_special_tokens=False).ids for text in texts]
+        for each in (one, two)
+    ]
+    assert (ids[0] == ids[1]) is equal
+    left, right = (
+        by_name("huggingface").load({"tokenizer.json": each.encode()}) for each in (one, two)
+    )
+    outcome = prove(left, right, "all").outcome
+    assert outcome == "proved" if equal else outcome != "proved"

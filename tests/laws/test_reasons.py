@@ -12,6 +12,7 @@ from bpe_interop.formats import by_name
 from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.model import SequenceTemplate, TemplateText
 from bpe_interop.sources import load_source
+from bpe_interop.steps import SPACE, Metaspace, Pattern, Replace
 from fixtures import TOKENIZERS
 from trust import laws
 from trust.faults import FAULTS, changed, mutant
@@ -74,3 +75,14 @@ def test_a_template_that_places_nothing_loses_no_text(name: str) -> None:
     trip = RoundTrip(model, by_name(name))
     losses = [loss for loss in trip.losses if loss.field == "sequence_template"]
     assert [(loss.grade, loss.witness) for loss in losses] == [("metadata", None)]
+
+
+def test_a_text_is_shown_only_where_both_sides_together_differ_on_it() -> None:
+    """A normalizer and a pre-tokenizer that only together do what SentencePiece does."""
+    doubled = (Replace(Pattern(rf"\A[ {SPACE}]", "oniguruma"), 2 * SPACE), Replace(" ", SPACE))
+    prefixed = (Metaspace(SPACE, "always"),)
+    model = replace(load_source(TINY).model, normalizer=doubled, pretokenizer=prefixed)
+    trip = RoundTrip(model, by_name("gguf"))
+    lost = {loss.field: loss for loss in trip.losses if loss.grade != "metadata"}
+    assert {*lost} == {"normalizer", "pretokenizer"}
+    assert [(loss.witness, loss.shown) for loss in lost.values()] == 2 * [(None, False)]

@@ -19,7 +19,7 @@ from ...model import BPEModel
 from ...quoting import show
 from .. import Files
 from .head import Head, Key, Typed, head_of, key_bytes, parse_head, read_head, typed_of
-from .keys import ARCHITECTURE, CHAT, ROLES, SCORES, TOKENS, TYPES, Keys
+from .keys import ADD, ARCHITECTURE, CHAT, MODEL, ROLES, SCORES, TOKENS, TYPES, Keys
 from .tokens import GAPS, UNUSED
 from .write import stated_ids
 
@@ -126,6 +126,11 @@ class KeptHead:
             was, becomes = _token_of(before.get(key), old), _token_of(now.get(key), texts)
             if was and becomes and was != becomes:
                 yield f"{self.name}: its {role} token was {was}, and is {becomes} now"
+        for role, key in ADD.items():
+            placed = [_flag(keys, key, role) for keys in (before, now)]
+            if placed[0] != placed[1]:
+                one, two = (f"a {role}" if each else "none" for each in placed)
+                yield f"{self.name}: the tokenizer placed {one} around a text, the new one {two}"
         changed = [
             number for number, text in enumerate(old) if texts[number : number + 1] != [text]
         ]
@@ -208,6 +213,14 @@ def _texts(keys: Mapping[str, Key]) -> Sequence[bytes]:
     if entry is None or entry.members != "string" or not isinstance(entry.value, list):
         return []
     return entry.value
+
+
+def _flag(keys: Mapping[str, Key], key: str, role: str) -> bool:
+    """Whether a text gets the token of a role, by what llama.cpp takes where no key says it."""
+    if key in keys:
+        return keys[key].value is True
+    model = keys.get(MODEL)
+    return role == "bos" and model is not None and model.value == b"llama"
 
 
 def _token_of(key: Key | None, texts: Sequence[bytes]) -> str | None:
