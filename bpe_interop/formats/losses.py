@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain, islice
+from itertools import chain, filterfalse, islice
 from typing import Any, TypeAlias, cast
 
 from ..diff import Difference
@@ -448,7 +448,10 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
             # What shows a field alone may be hidden by another: a token that is now an added one, a
             # space that one side's normalizer puts before a text, and the other's pre-tokenizer.
             texts = (each for each in (alone.witness, joint.witness) if each is not None)
-            shown = next(filter(whole.differ_in_scope, texts), None)
+            if field in MERGING:
+                shown = next(filter(whole.differ_in_scope, texts), None)
+            else:  # a text that one side cannot encode shows the field, too
+                shown = next(filterfalse(whole.equal_in_scope, texts), None)
             kept[field] = replace(joint if alone.witness is None else alone, witness=shown)
     # Where each changes nothing alone, together they may.
     return kept or dict(open_)

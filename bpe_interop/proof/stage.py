@@ -167,6 +167,11 @@ class TwoModels:
         answers = ((one.ids(text), two.ids(text)) for one, two in self._asked)
         return any(a is not None and b is not None and a != b for a, b in answers)
 
+    def equal_in_scope(self, text: str) -> bool:
+        """Whether both sides encode a text as the scope says, and alike."""
+        answers = ((one.ids(text), two.ids(text)) for one, two in self._asked)
+        return all(a is not None and a == b for a, b in answers)
+
     def tried(
         self, name: str, why: str, texts: Iterable[str], field: StepField | None = None
     ) -> Stage:
