@@ -247,8 +247,6 @@ def written(report: Report, to: str = "", *, has_source: bool = True) -> str:
     ]
     if report.stray_ids:
         also.insert(0, "; ids that no text gives decode otherwise")
-    if report.source_served is not None:
-        also.append(f"; {report.source_served.engine} serves the source folder otherwise")
     parsed = {PARSED.scope, TEMPLATED.scope}.intersection(report.scopes)
     if report.scope == "ordinary" and parsed and report.verdict == "proved":
         also.insert(0, f"; with special tokens parsed, tested on {report.texts:,} texts")
