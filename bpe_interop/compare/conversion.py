@@ -286,6 +286,9 @@ class _SourceFolder:
             return None
         if model.pretokenizer is None or "normalizer" in by_user:
             return None
+        # Code of the repository serves it, which is never run here.
+        if (model.origin.settings or {}).get("auto_map"):
+            return None
         # Who calls it with nothing said has special tokens parsed. What ids decode to is not asked:
         # every control token has its own text in each library.
         modes = [replace(mode, decodes=False) for mode in _modes(library, model)]

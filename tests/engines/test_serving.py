@@ -175,6 +175,21 @@ def test_a_source_that_cannot_be_served_is_a_note(tmp_path: Path, tuned: Path) -
     assert done.report.verdict == "proved"
 
 
+@pytest.mark.long
+def test_what_code_of_a_repository_serves_is_not_run(tmp_path: Path, tuned: Path) -> None:
+    """AutoTokenizer without that code, as it is run here, is not what serves the folder."""
+    file = tuned / "tokenizer_config.json"
+    config = json.loads(file.read_bytes())
+    config["auto_map"] = {"AutoTokenizer": ["tokenization_own.OwnTokenizer", None]}
+    file.write_text(json.dumps(config))
+    report = convert(tuned, tmp_path / "written", "hf").report
+    assert report is not None
+    assert report.source_served is None
+    ran = [(check.of, check.engine) for check in report.checks]
+    assert ("target", "transformers") in ran
+    assert ("source", "transformers") not in ran
+
+
 @pytest.mark.parametrize("way", ["a file", "no tokenizer_config.json", "a GGUF file"])
 def test_what_transformers_does_not_serve_is_not_run(tmp_path: Path, tuned: Path, way: str) -> None:
     source, target, to = tuned, tmp_path / "written", "hf"
