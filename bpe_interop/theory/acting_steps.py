@@ -204,6 +204,8 @@ def characters() -> str:
     return every[:low] + every[high + 1 :]
 
 
+_PRIVATE = "".join(map(chr, range(0xF0000, 0xFFFFE)))
+
 _BLOCK = 1 << 14
 """How many characters are written in one run: tokenizers keeps 200 bytes for each of a text."""
 
@@ -212,7 +214,7 @@ def images(steps: Sequence[NormalizerStep]) -> Iterator[str]:
     """What steps that write each character by itself make of :func:`characters`, one by one.
 
     Raises:
-        PatternError: what some character becomes is in the way.
+        PatternError: no character is left to stand between two of them.
         EngineMissingError: a step needs ``tokenizers``, which is not installed.
     """
     every = characters()
@@ -223,14 +225,13 @@ def images(steps: Sequence[NormalizerStep]) -> Iterator[str]:
 
 def _images_of(steps: Sequence[NormalizerStep], block: str) -> list[str]:
     """The same of some characters, in one run with a mark between two."""
-    for mark in "\ue000\uf8ff\U000f0000":
-        written, place = normalize(steps, mark.join(block)).split(mark), block.find(mark)
-        if place < 0 and len(written) == len(block):
-            return written
-        # The mark itself is one of the characters, so it stands there twice and leaves a gap.
-        if place >= 0 and len(written) == len(block) + 1 and not any(written[place : place + 2]):
-            return [*written[:place], mark, *written[place + 2 :]]
-    raise PatternError("not decided: characters become each other")
+    # No other step changes or writes a character of private use.
+    replaced = (step for step in steps if isinstance(step, Replace))
+    named = {char for step in replaced for char in f"{step.pattern}{step.content}"}
+    mark = next((char for char in _PRIVATE if char not in named and char not in block), None)
+    if mark is None:
+        raise PatternError("not decided: the steps write every character of private use")
+    return normalize(steps, mark.join(block)).split(mark)
 
 
 def _written(changed: dict[int, str], present: CharSet) -> CharSet:

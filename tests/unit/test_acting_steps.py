@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from bpe_interop.errors import EngineMissingError
+from bpe_interop.errors import EngineMissingError, PatternError
 from bpe_interop.formats.huggingface import FORMAT
 from bpe_interop.model import BPEModel
 from bpe_interop.steps import (
@@ -248,7 +248,22 @@ def test_a_step_of_which_nothing_is_known_stays(monkeypatch: pytest.MonkeyPatch)
     acting_steps._changed.cache_clear()
 
 
-def test_the_table_of_a_step_that_writes_its_marks() -> None:
-    """U+E000 stands between characters, unless it is what one of them becomes."""
-    written = zip(characters(), images((Replace("a", "\ue000"),)), strict=True)
-    assert [pair for pair in written if pair[0] != pair[1]] == [("a", "\ue000")]
+PRIVATE = "".join(map(chr, range(0xF0000, 0x10FFFE)))
+
+
+@pytest.mark.parametrize("mark", ["\ue000", "\U000f0000"])
+def test_the_table_of_steps_that_write_what_stands_between_characters(mark: str) -> None:
+    """It may be written as often as there are characters, and be one that is left out itself."""
+    every = characters()
+    for steps in (
+        (Replace("a", mark),),
+        (Replace(mark, ""), Replace("a", mark * (acting_steps._BLOCK - 1)), Replace("b", "xy")),
+    ):
+        written = zip(every, images(steps), strict=True)
+        differs = [(char, image) for char, image in written if char != image]
+        assert differs == [(c, i) for c in f"ab{mark}" if (i := normalize(steps, c)) != c]
+
+
+def test_no_character_is_left_to_stand_between_others() -> None:
+    with pytest.raises(PatternError, match="every character of private use"):
+        list(images((Replace("a", PRIVATE),)))

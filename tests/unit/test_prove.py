@@ -194,6 +194,9 @@ def test_what_a_cut_off_character_may_be_is_all_that_ends_with_its_bytes() -> No
                     assert (ord(chr(other)) - code) % (1 << 6 * (len(data) - start)) == 0
 
 
+LEFT_OUT = (Replace("\ue000", ""), Replace("a", "\ue000" * 16383))
+"""The next characters were once read as written together, and so as written alike."""
+
 CHAINS: tuple[tuple[tuple[NormalizerStep, ...], tuple[NormalizerStep, ...], bool], ...] = (
     ((Prepend("\u2581"), Replace(" ", "\u2581")), (Replace(" ", "\u2581"), Prepend(" ")), False),
     ((Prepend(" "), Replace(" ", "\u2581")), (Replace(" ", "\u2581"), Prepend("\u2581")), True),
@@ -220,6 +223,11 @@ CHAINS: tuple[tuple[tuple[NormalizerStep, ...], tuple[NormalizerStep, ...], bool
         (Replace("a", "\ue000"), Replace("b", "c")),
         (Replace("b", "c"), Replace("a", "\ue000")),
         True,
+    ),
+    (
+        (*LEFT_OUT, Replace("b", "x"), Replace("c", "")),
+        (*LEFT_OUT, Replace("b", ""), Replace("c", "x")),
+        False,
     ),
 )
 
