@@ -144,9 +144,7 @@ def compared_cuts(left: Steps, right: Steps, without: CharSet = NOTHING) -> Comp
 
 
 def _holds(charset: CharSet, text: str) -> bool:
-    return charset != NOTHING and any(
-        first <= ord(char) <= last for first, last in code_points(charset) for char in text
-    )
+    return any(first <= ord(char) <= last for first, last in code_points(charset) for char in text)
 
 
 def only_pattern(steps: Steps) -> Pattern | None:
