@@ -118,7 +118,7 @@ def text_for(model: BPEModel, content: bytes) -> str | None:
         wanted = content.decode("utf-8")
     except UnicodeDecodeError:
         return None  # no text is looked for that a step cuts inside a character
-    if not wanted or (model.lookup_first and content in textual(model)):
+    if model.lookup_first and content in textual(model):
         return None  # it is looked up
     if any(user_defined(model).find(wanted)):
         return None  # and this is cut out before
@@ -130,7 +130,7 @@ def text_for(model: BPEModel, content: bytes) -> str | None:
                 pretokens = [
                     to_bytes(pretoken).decode("utf-8", "replace") for pretoken in pretokens
                 ]
-            if pretokens == [wanted] or (whole != text and wanted in pretokens):
+            if wanted in pretokens:
                 return whole
     return None
 

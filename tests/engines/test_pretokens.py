@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cache
 from itertools import product
 
 import pytest
-from tokenizers import Regex, pre_tokenizers
+from small_documents import Json, Side, document
+from tokenizers import Regex, Tokenizer, pre_tokenizers
 
 from bpe_interop.steps import ByteChars, Digits, Pattern, PreTokenizerStep, Split
-from bpe_interop.theory.pretokens import can_occur, occurrence
+from bpe_interop.text.bytechars import BYTE_TO_CHAR
+from bpe_interop.theory.pretokens import can_occur, occurrence, text_for
 
 LETTERS = "a .1b"
 COVERS = Pattern(r" ?[a-z]+|\s+(?!\S)|\s|[^\sa-z]", "oniguruma")
@@ -111,3 +114,55 @@ def test_of_bytes_in_their_alphabet_no_text_is_split_to_see() -> None:
     assert occurrence(steps, "\u00e9".encode()).possible is None
     halves = (ByteChars(), Split("\u00c3", "isolated"))
     assert occurrence(halves, "\u00c3".encode()).possible is None
+
+
+ESCAPE: Json = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
+SHORTER: Json = {"type": "Replace", "pattern": {"Regex": "b+"}, "content": "b"}
+PREPEND: Json = {"type": "Prepend", "prepend": "\u2581"}
+METASPACE: Json = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"}
+DIGITS: Json = {"type": "Digits", "individual_digits": True}
+BYTES: Json = {"type": "ByteLevel", "add_prefix_space": True, "use_regex": False}
+BYTES |= {"trim_offsets": True}
+
+
+@pytest.mark.parametrize(
+    ("content", "there", "steps"),
+    [
+        ("ba", True, {}),
+        ("\u2581a", True, {"normalizer": ESCAPE}),
+        (" a", False, {"normalizer": ESCAPE}),
+        ("ba", True, {"normalizer": SHORTER}),
+        ("bba", False, {"normalizer": SHORTER}),
+        ("\u2581a", True, {"normalizer": PREPEND}),
+        ("a", False, {"normalizer": PREPEND}),
+        ("\u2581a", True, {"pre_tokenizer": METASPACE}),
+        ("a", False, {"pre_tokenizer": METASPACE}),
+        (" \u00e9", True, {"pre_tokenizer": BYTES}),
+        ("\u00e9", False, {"pre_tokenizer": BYTES}),
+        ("1", True, {"pre_tokenizer": DIGITS}),
+        ("11", False, {"pre_tokenizer": DIGITS}),
+        ("", False, {}),
+        ("ba", True, {"ignore_merges": True}),
+    ],
+)
+def test_of_a_model_a_text_is_found_that_leaves_a_content_to_merging(
+    content: str, there: bool, steps: Json
+) -> None:
+    stated = document({"a": 0, "b": 1, "ab": 2}, merges=[("a", "b")], **steps)
+    text = text_for(Side(stated).model, content.encode())
+    assert (text is not None) is there
+    tokenizer = Tokenizer.from_str(json.dumps(stated))
+    texts = ["".join(each) for size in (1, 2, 3) for each in product("ab 1\u00e9", repeat=size)]
+    cut = set()
+    for each in texts if text is None else [text]:
+        normal = tokenizer.normalizer.normalize_str(each) if tokenizer.normalizer else each
+        cutter = tokenizer.pre_tokenizer
+        cut |= {part for part, _ in cutter.pre_tokenize_str(normal)} if cutter else {normal}
+    mapped = "".join(map(BYTE_TO_CHAR.__getitem__, content.encode()))
+    assert ((mapped if steps.get("pre_tokenizer") is BYTES else content) in cut) is there
+
+
+def test_what_is_looked_up_is_not_left_to_merging() -> None:
+    stated = document({"a": 0, "b": 1, "ab": 2}, ignore_merges=True)
+    side = Side(stated)
+    assert (side.ids("ab"), text_for(side.model, b"ab")) == ([2], None)

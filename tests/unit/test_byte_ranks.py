@@ -16,7 +16,7 @@ import tokenizers
 from tokenizers import models, pre_tokenizers
 
 from bpe_interop.model import BPEModel, Fallback, Kind, PairList, RankTable, Vocab
-from bpe_interop.steps import ByteChars, PreTokenizerStep, Split
+from bpe_interop.steps import ByteChars, Pattern, PreTokenizerStep, Split
 from bpe_interop.text.bytechars import BYTE_TO_CHAR, to_chars
 from bpe_interop.theory.byte_ranks import as_byte_ranks, over_bytes, rank_table
 from fixtures.piece_model import (
@@ -33,6 +33,7 @@ from fixtures.piece_model import (
 from bpe_interop.formats import sentencepiece as pieces_format  # isort: skip
 
 Pair = tuple[bytes, bytes]
+NORMAL: Kind = "normal"
 LETTERS = [bytes([byte]) for byte in range(256)]
 FALLS_BACK = with_field(
     write([(2, write([(3, 2), (4, 8)])), (3, write([(3, 0), (4, 0), (5, 0)]))]),
@@ -72,6 +73,28 @@ def test_a_text_that_tiktoken_looks_up_shows_nothing() -> None:
     assert (rewrite.rule, rewrite.shown) == (None, True)
     assert rewrite.witness is not None
     ours, theirs = in_tokenizers(model), in_tiktoken(model.vocab.ids)
+    assert ours.encode(rewrite.witness).ids != theirs.encode_ordinary(rewrite.witness)
+
+
+def test_a_content_that_no_text_leaves_to_merging_shows_nothing() -> None:
+    """``aba`` is cut into letters, unless a space is before it."""
+    pattern = " .+|."
+    model = byte_model(
+        [(b"b", b"a"), (b"a", b"b")],
+        [b"ab", b"ba"],
+        (Split(Pattern(pattern, "oniguruma"), "isolated"),),
+    )
+    rewrite = as_byte_ranks(model)
+    assert (rewrite.rule, rewrite.shown) == (None, True)
+    assert rewrite.witness is not None
+    cut = pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated")
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    ours = in_tokenizers(model)
+    ours.pre_tokenizer = pre_tokenizers.Sequence([cut, byte_level])
+    theirs = tiktoken.Encoding(
+        "t", pat_str=pattern, mergeable_ranks={**model.vocab.ids}, special_tokens={}
+    )
+    assert ours.encode("aba").ids == theirs.encode_ordinary("aba")
     assert ours.encode(rewrite.witness).ids != theirs.encode_ordinary(rewrite.witness)
 
 
@@ -158,8 +181,12 @@ def test_a_missing_character_by_itself_is_its_bytes_on_both_sides() -> None:
     assert theirs.encode_ordinary(rewrite.witness) != engine.encode(rewrite.witness)
 
 
-def test_a_model_of_characters_is_one_over_bytes() -> None:
+@pytest.mark.parametrize("stated", [False, True])
+def test_a_model_of_characters_is_one_over_bytes(stated: bool) -> None:
+    """Whether or not it is stated that a piece is normal."""
     model, engine = of_pieces([*BYTE_PIECES, Piece("ab", -1.0), Piece("abé", -2.0), Piece("é", -3)])
+    normal = dict.fromkeys(model.vocab.ids.values() if stated else (), NORMAL)
+    model = replace(model, vocab=replace(model.vocab, kinds={**normal, **model.vocab.kinds}))
     again = over_bytes(model)
     assert again is not None
     assert again.alphabet == "byte"

@@ -29,7 +29,8 @@ from bpe_interop.model import (
     Vocab,
 )
 from bpe_interop.theory.byte_ranks import as_byte_ranks, rank_table
-from bpe_interop.theory.rewrite import Rewrite, as_pairs, as_ranks, obstruction
+from bpe_interop.theory.rewrite import Obstruction, Rewrite, as_pairs, as_ranks, obstruction
+from fixtures import TOKENIZERS
 from fixtures.piece_model import (
     BYTE_FALLBACK,
     BYTE_PIECES,
@@ -128,6 +129,17 @@ def test_what_is_refused_for_a_circle_no_list_can_do() -> None:
         for order in islice(permutations(pairs), 2000):
             theirs = listed(model, PairList(order))
             assert any(theirs(t) != ids for t, ids in zip(texts, expected, strict=True)), pieces
+
+
+def test_a_circle_is_shown_by_a_text_that_begins_as_every_text_does() -> None:
+    """On ``aba`` the list fails; no text is normalized to it, with U+2581 before each."""
+    dummy = with_field(PLAIN, NORMALIZER, DUMMY_PREFIX, 1)
+    letters = [Piece(letter, -9.0) for letter in "\u2581ab"]
+    model, ours = model_of([*letters, Piece("ba", -1.0), Piece("ab", -1.0)], dummy)
+    rewrite = as_pairs(model)
+    assert "each comes before the next" in rewrite.what
+    assert rewrite.witness is not None
+    assert listed(model, rewrite.nearest)("\u2581" + rewrite.witness) != ours(rewrite.witness)
 
 
 def char_model(tokens: list[bytes], rule: MergeRule, first: int = 1) -> BPEModel:
@@ -472,23 +484,38 @@ def test_roberta_has_its_ids_in_another_order(data: Data) -> None:
     assert engine.encode_ordinary(rewrite.witness) != expected
 
 
+def shows(found: Obstruction | None, encode: Ids) -> bool:
+    """Whether texts are what Theorem 12 asks for."""
+    assert found is not None
+    first, second = (encode(char) for char in found.shorter)
+    longer = encode(found.longer)
+    together = [number for char in found.two_tokens for number in encode(char)]
+    return (
+        len(first) == len(second) == 1
+        and found.shorter in found.longer
+        and encode(found.shorter) != first + second
+        and any(longer[i : i + 2] == first + second for i in range(len(longer)))
+        and (len(together), encode(found.two_tokens)) == (2, together)
+    )
+
+
 @pytest.mark.parametrize("name", ["gpt2", "p50k_base", "cl100k_base", "o200k_base"])
 def test_two_texts_show_that_whole_texts_have_no_sentencepiece_model(data: Data, name: str) -> None:
     """Theorem 12 in ``docs/theory.md``."""
     data("tiktoken_cache")
     encode = tiktoken.get_encoding(name).encode_ordinary
-    found = obstruction(encode)
-    assert found is not None
-    first, second = (encode(char) for char in found.shorter)
-    assert len(first) == len(second) == 1
-    at = found.longer.index(found.shorter)
-    assert encode(found.shorter) != first + second
-    longer = encode(found.longer)
-    assert any(longer[i : i + 2] == first + second for i in range(len(longer)))
-    assert at >= 0
-    assert encode(found.two_tokens) == [
-        number for char in found.two_tokens for number in encode(char)
-    ]
+    assert shows(obstruction(encode), encode)
+
+
+@pytest.mark.parametrize("name", ["gpt2-tiny", "cl100k-tiny", "stacked-tiny"])
+def test_two_texts_show_it_of_small_vocabularies(name: str) -> None:
+    """Theorem 12: many of the characters that are tried have no token of their own there."""
+    engine = Tokenizer.from_file(str(TOKENIZERS / name / "huggingface" / "tokenizer.json"))
+
+    def encode(text: str) -> list[int]:
+        return list(engine.encode(text, add_special_tokens=False).ids)
+
+    assert shows(obstruction(encode), encode)
 
 
 def test_a_sentencepiece_model_has_no_such_texts(data: Data) -> None:
