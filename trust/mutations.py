@@ -58,7 +58,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "theory.symbol_codes": _CORE,
     "theory.equality": _CORE,
     "theory.acting_steps": ("test_acting_steps.py",),
-    "theory.added_tokens": _STAGES,
+    "theory.added_tokens": (*_STAGES, "test_acting_steps.py", "test_format_tiktoken.py"),
     "theory.rewrite": ("test_rewrite.py", "test_prove_unused.py", "test_prove.py"),
     "theory.byte_ranks": ("test_byte_ranks.py", "test_rewrite.py"),
     "theory.pretokens": ("test_pretokens.py", "test_losses_missing_bytes.py"),
@@ -70,7 +70,13 @@ MODULES: dict[str, tuple[str, ...]] = {
         "test_prove_unused.py",
         "test_prove_merging.py",
     ),
-    "theory.normalizers": (*_CUTS, "test_prove_unused.py", "test_diff.py", *_STAGES),
+    "theory.normalizers": (
+        *_CUTS,
+        "test_prove_unused.py",
+        "test_diff.py",
+        "test_normalize.py",
+        *_STAGES,
+    ),
     "theory.automata": ("test_automata.py", *_CUTS),
     "theory.utf8": (
         "test_equality.py",

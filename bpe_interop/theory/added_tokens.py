@@ -37,9 +37,10 @@ def same_in_one_pass(normalizer: Sequence[object], added: Collection[AddedToken]
     """Whether the same is found in whatever pass each added token is looked for (Theorem 18)."""
     if normalized_matters(added):
         return False
-    # Under a normalizer: where characters are replaced one by one, none of which is in a token of
-    # the second pass or becomes a part of one, it stands in a text where it stands in what is
-    # written of it. It must not ask what is beside it: a space may be U+2581 by then.
+    # Under a normalizer: where texts are replaced by texts, none of which shares a character with a
+    # token of the second pass, it stands in a text where it stands in what is written of it. What
+    # becomes nothing may have kept its parts apart. It must not ask what is beside it: a space may
+    # be U+2581 by then.
     late = [token for token in added if token.normalized]
     plain = not any(token.lstrip or token.rstrip or token.single_word for token in late)
     return not normalizer or (
@@ -47,8 +48,9 @@ def same_in_one_pass(normalizer: Sequence[object], added: Collection[AddedToken]
         and all(
             isinstance(step, Replace)
             and isinstance(step.pattern, str)
-            and len(step.pattern) == 1
-            and not any({step.pattern, *step.content} & {*token.text} for token in late)
+            and step.pattern
+            and step.content
+            and not any({*step.pattern, *step.content} & {*token.text} for token in late)
             for step in normalizer
         )
     )
