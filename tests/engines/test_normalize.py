@@ -283,7 +283,8 @@ _PREFIXED = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "al
         ({"pre_tokenizer": _PREFIXED | {"split": False, "prepend_scheme": "first"}}, False),
         ({"pre_tokenizer": None}, False),
         ({"normalizer": _DOUBLED["normalizers"][0]}, False),
-        ({"normalized": True}, False),
+        ({"normalized": "</s>"}, False),
+        ({"normalized": "\u2581x"}, False),  # both write it so that it begins with two U+2581
     ],
 )
 def test_a_first_space_that_is_doubled_before_metaspace_is_a_prefix(
@@ -294,11 +295,20 @@ def test_a_first_space_that_is_doubled_before_metaspace_is_a_prefix(
     saved = {**plain, "normalizer": _DOUBLED, "pre_tokenizer": _PREFIXED | {"split": False}}
     saved |= {key: value for key, value in changes.items() if key != "normalized"}
     for each in (plain, saved):
-        end = dict(each["added_tokens"][2], normalized="normalized" in changes)
-        each["added_tokens"] = [*each["added_tokens"][:2], end]
+        added = {token["content"]: token for token in each["added_tokens"]}
+        if text := changes.get("normalized"):
+            new = {"content": text, "id": len(each["model"]["vocab"])}
+            added[text] = {**added["</s>"], **new, **added.get(text, {}), "normalized": True}
+        each["added_tokens"] = [*added.values()]
     one, two = (json.dumps(each) for each in (plain, saved))
     texts = ["", " ", "  ", "a", " a", "\u2581", "\u2581a", "a b", "</s>", "</s> a", "</s>a</s>"]
-    texts += ["a</s>\u2581b", " </s> </s>  x", "\u2581\u2581</s>", "the cat</s>\nthe</s> dog "]
+    texts += [
+        "a</s>\u2581b",
+        " </s> </s>  x",
+        "\u2581\u2581</s>",
+        "the cat</s>\nthe</s> dog ",
+        "a  xb",
+    ]
     ids = [
         [Tokenizer.from_str(each).encode(text, add_special_tokens=False).ids for text in texts]
         for each in (one, two)
