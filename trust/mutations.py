@@ -56,7 +56,13 @@ MODULES: dict[str, tuple[str, ...]] = {
     "proof.decoder": _STAGES,
     "theory.cuts": _CUTS,
     "theory.symbol_codes": _CORE,
-    "theory.equality": _CORE,
+    "theory.equality": (
+        *_CORE,
+        "test_prove_decoding.py",
+        "test_prove_cuts.py",
+        "test_byte_ranks.py",
+        "test_rewrite.py",
+    ),
     "theory.acting_steps": ("test_acting_steps.py",),
     "theory.added_tokens": (*_STAGES, "test_acting_steps.py", "test_format_tiktoken.py"),
     "theory.rewrite": ("test_rewrite.py", "test_prove_unused.py", "test_prove.py"),
@@ -99,7 +105,12 @@ MODULES: dict[str, tuple[str, ...]] = {
         "test_prove_conditions.py",
         "test_prove_merging.py",
     ),
-    "diff": ("test_diff.py", "test_prove_cuts.py", "test_prove_conditions.py"),
+    "diff": (
+        "test_diff.py",
+        "test_prove_cuts.py",
+        "test_prove_conditions.py",
+        "test_other_tables.py",
+    ),
     "diff.tokens": ("test_diff.py", "test_diff_engines.py", *_STAGES),
     "fingerprint": ("test_fingerprint.py", "test_prove_cuts.py", "test_prove_affixes.py"),
 }

@@ -22,6 +22,9 @@ NEEDLESS: dict[str, dict[str, str]] = {
         ),
     },
     "theory.equality": {
+        "System.neighbours: symbol in parts": (
+            "it spares work: all symbols that never merge would stand beside others (Theorem 21)"
+        ),
         "System.form: self.model is not None": _KEPT,
         "System.has_form: self.known is not None": _ORDER,
         "System.has_form: self.model is not None": _ORDER,

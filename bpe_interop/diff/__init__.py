@@ -118,7 +118,7 @@ def _lookup_first(a: BPEModel, b: BPEModel) -> str:
     if not a.lookup_first and not b.lookup_first:
         return ""
     # Of two that build the same, one canonical form is enough.
-    if not (canonical.known(a) and canonical.known(b)) and builds_the_same(a, b):
+    if builds_the_same(a, b):
         if a.lookup_first == b.lookup_first:
             return ""
         either = not_merged(a if canonical.known(a) else b)
@@ -155,7 +155,7 @@ def _one_pattern_for_all(
     left: tuple[PreTokenizerStep, ...], right: tuple[PreTokenizerStep, ...]
 ) -> bool:
     """Whether one side's pattern cuts every text as the other's sequence of steps (Theorem 29)."""
-    if _is_one_pattern(left) == _is_one_pattern(right) or not left or not right:
+    if _is_one_pattern(left) == _is_one_pattern(right):
         return False
     try:
         return first_cut_difference(left, right) is None
@@ -204,7 +204,7 @@ def _step_differences(a: tuple[object, ...], b: tuple[object, ...]) -> str:
         found = [*setting_differences(*pair)]
         # Which library's dialect it is says something only where nothing else differs.
         found = [each for each in found if each.name != "dialect"] or found
-        step = f"step {n}: " if len(left) > 1 or len(right) > 1 else ""
+        step = f"step {n}: " if len(left) > 1 else ""
         settings += [step + _place(each) for each in found]
     return "; ".join(settings)
 

@@ -140,7 +140,7 @@ def builds_the_same(a: BPEModel, b: BPEModel) -> bool:
     """
     if a.vocab.kinds or b.vocab.kinds or not (a.affixes == b.affixes == Affixes()):
         return False
-    same = a.alphabet == b.alphabet and a.vocab.ids == b.vocab.ids
+    same = a.vocab.ids == b.vocab.ids
     return same and plainly_equal(system_of(a), system_of(b)) is not None
 
 
@@ -175,7 +175,7 @@ def _always_found(model: BPEModel) -> list[AddedToken]:
     late = [t for t in (*(model.added or ()), *found_as_added(model)) if t.normalized]
     # No affix and no step of the pre-tokenizer may write such a text, nor a symbol vanish from it
     # before merging.
-    if not late or model.affixes != Affixes() or model.pretokenizer is None:
+    if model.affixes != Affixes() or model.pretokenizer is None:
         return []
     fallback = _effective(model)
     if fallback.missing == "drop" and not fallback.after_merging:

@@ -104,7 +104,7 @@ class System:
         """
         # Theorem 21: symbols that no token is built from are all alike to merging.
         splits = self.form.splits
-        parts = {part for pair in splits.values() for part in pair if part not in splits}
+        parts = set(chain.from_iterable(splits.values()))
         known = (token for token in self.tokens if self.size(token) == 1)
         symbols = dict.fromkeys((*known, *self.symbols()))
         plain = [symbol for symbol in (b" ", b"\n", b"a", b".", b"1") if symbol in symbols]

@@ -25,10 +25,13 @@ def added(text: str, number: int, **flags: bool) -> Json:
 
 
 def json_source(tokens: Sequence[str], merges: Merges, letters: str, **said: Any) -> Source:
-    """A ``tokenizer.json``; what is said of an affix is said of its model."""
+    """A ``tokenizer.json``; what is said of an affix is said of its model.
+
+    A missing symbol does not vanish: what stands beside one would be side by side.
+    """
     affixes = {name: said.pop(name) for name in (*said,) if name.endswith(("prefix", "suffix"))}
-    ids = {token: number for number, token in enumerate(tokens)}
-    model = model_of(vocab=ids, merges=[[*pair] for pair in merges], **affixes)
+    ids = {token: number for number, token in enumerate(tokens)} | {"<unk>": 99}
+    model = model_of(vocab=ids, merges=[[*p] for p in merges], unk_token="<unk>", **affixes)
     return Source("huggingface", document_of(model, **said), letters)
 
 

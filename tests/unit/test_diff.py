@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from bpe_interop.steps import (
     Behavior,
     ByteChars,
     Dialect,
+    JoinPieces,
     Metaspace,
     Pattern,
     Precompiled,
@@ -133,6 +135,9 @@ def test_patterns_that_split_otherwise_show_a_text() -> None:
     assert found.field == "pretokenizer"
     assert r"\p{N}{1,3}" in found.how
     assert 'they split "000" differently' in found.how
+    both = diff(a, replace(b, vocab=Vocab({**IDS, b"x": 6})))
+    assert ["they split" in each.how for each in both] == [each is both[-1] for each in both]
+    assert [each.field for each in both] == ["vocab", "pretokenizer"]
     assert fields(a, split(r"\p{N}{1,3}+|\P{N}+", "oniguruma", "isolated", False))
 
 
@@ -174,6 +179,7 @@ def test_added_tokens_of_each_side_are_counted() -> None:
     flagged = replace(one, lstrip=True)
     for left, right, how in (
         ((one, flagged), (one,), '"<x>": lstrip yes in the first; lstrip no in the second'),
+        ((flagged, one), (one,), '"<x>": lstrip yes in the first; lstrip no in the second'),
         ((one,), (one, flagged), '"<x>": lstrip no in the first; lstrip yes in the second'),
         ((one, flagged), (flagged, one), "the order of texts that share an id"),
     ):
@@ -211,6 +217,13 @@ def test_steps_for_people() -> None:
     assert describe_step(Split("\n", "isolated")) == r'Split "\n" isolated'
     step = Split(Pattern("a+", "oniguruma"), "removed", True)
     assert describe_step(step) == "Split `a+` keeping what matches"
+    assert describe_step(replace(step, behavior="isolated")) == "Split `a+` isolated invert"
+    assert describe_step(JoinPieces("?", "none", False)) == (
+        'as SentencePiece does: unknown token as "?"'
+    )
+    assert describe_step(JoinPieces("?", "suffix", False)) == (
+        'as SentencePiece does: unknown token as "?", dummy space as suffix'
+    )
     assert describe_step(StripToken(" ", 1, 0)) == 'Strip " ", up to 1 at the start'
     assert (
         describe_step(StripToken("x", 1, 2)) == 'Strip "x", up to 1 at the start and 2 at the end'
@@ -354,6 +367,10 @@ def test_settings_of_a_format_are_compared() -> None:
     [found] = diff(one, replace(PLAIN, extras={"x": 1, "y": 3, "z": 4}))
     assert found.field == "extras"
     assert found.how == "further settings, which change no id: y, z"
+    many = [f"a_setting_of_a_format_{n}" for n in range(10)]
+    [found] = diff(PLAIN, replace(PLAIN, extras=dict.fromkeys(many, 1)))
+    assert found.how == f"further settings, which change no id: {', '.join(many)}"
+    assert not found.whole
 
 
 def test_lookups_beside_an_unsaid_pattern_are_all_compared() -> None:
@@ -400,12 +417,38 @@ def test_a_text_is_named_for_two_single_patterns_only() -> None:
         assert "otherwise" not in found.how
 
 
+def kept(source: str) -> Split:
+    return Split(Pattern(source, "oniguruma"), "removed", True)
+
+
+@pytest.mark.parametrize(
+    ("steps", "pattern", "alike"),
+    [
+        ((Split("1", "isolated"), kept("a+|[^a]+")), "1|a+|[^a1]+", True),
+        ((Split("1", "isolated"), kept("a+|[^a]+")), "a+|[^a]+", False),
+        ((), r"[\s\S]+", True),
+        ((), ".+", False),
+    ],
+)
+def test_one_pattern_that_cuts_as_a_sequence_does_is_equal(
+    steps: tuple[Split, ...], pattern: str, alike: bool
+) -> None:
+    """Theorem 29 in ``docs/theory.md``."""
+    one, two = (replace(PLAIN, pretokenizer=each) for each in (steps, (kept(pattern),)))
+    assert fields(one, two) == fields(two, one) == ({} if alike else {"pretokenizer": "different"})
+    texts = ["".join(text) for size in range(1, 5) for text in product("a1\n", repeat=size)]
+    cuts = [[split_text(model.pretokenizer or (), t) for t in texts] for model in (one, two)]
+    assert (cuts[0] == cuts[1]) is alike
+
+
 # Each pair is told apart, or is not, by one condition alone.
 
 CHARS = replace(PLAIN, alphabet="char")
 BC = AddedToken("bc", 9, special=False, normalized=True)
 AB_BC = PairList(((b"a", b"b"), (b"b", b"c")))
 BC_AB = PairList(AB_BC.pairs[::-1])
+LATE = Fallback("unknown", 9, after_merging=True)
+TURNED = {b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": 4}
 TIED = {b"a": 0, b"b": 1, b"c": 2, b"ab": 3, b"bc": 3}
 HALF = {b"\xc3": 0, b"\xa9": 1, b"\xa9b": 2, b"b": 3}
 HALVES = BPEModel(
@@ -448,6 +491,21 @@ APART: dict[str, tuple[BPEModel, BPEModel, str]] = {
         replace(CHARS, merges=RankTable(TIED)),
         replace(CHARS, merges=BC_AB),
         "merges",
+    ),
+    "ties, and a list in the order of their ids": (
+        replace(CHARS, vocab=Vocab(TURNED), merges=RankTable({**TURNED, b"ab": 3})),
+        replace(CHARS, vocab=Vocab(TURNED), merges=BC_AB),
+        "merges",
+    ),
+    "merges that leave other tokens to a lookup": (
+        listed(*AB_BC.pairs, lookup_first=True),
+        listed(AB_BC.pairs[0], lookup_first=True),
+        "lookup_first",
+    ),
+    "affixes that leave other tokens to a lookup": (
+        listed(*AB_BC.pairs, lookup_first=True, fallback=LATE),
+        listed(*AB_BC.pairs, lookup_first=True, fallback=LATE, affixes=Affixes(suffix=b"x")),
+        "lookup_first",
     ),
     "merges that a special token does not hide": (
         listed(*AB_BC.pairs, added=(replace(BC, special=True),)),
@@ -607,8 +665,8 @@ _BRANCHES = (
 )
 
 
-def _branched(digits: str) -> Split:
-    return Split(Pattern(_BRANCHES.replace("@", digits), "oniguruma"), "isolated")
+def _branched(digits: str, dialect: Dialect = "oniguruma") -> Split:
+    return Split(Pattern(_BRANCHES.replace("@", digits), dialect), "isolated")
 
 
 def test_of_long_patterns_only_the_parts_that_differ_are_said() -> None:
@@ -618,6 +676,8 @@ def test_of_long_patterns_only_the_parts_that_differ_are_said() -> None:
     place = _BRANCHES.index("@") + 1
     said = rf"step 2: pattern at character {place}: `\p{{N}}{{1,3}}` and `\p{{N}}`"
     assert found.how == said
+    read = replace(PLAIN, pretokenizer=(ByteChars(), _branched(r"\p{N}", "python")))
+    assert diff(a, read)[0].how == said
     for digits in (r"\p{N}{1,3}", r"\p{N}"):
         assert _BRANCHES.replace("@", digits) in found.whole
     more = replace(PLAIN, pretokenizer=(PrefixSpace(), *(a.pretokenizer or ())))

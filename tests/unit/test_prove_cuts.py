@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
 import pytest
 import tokenizers
 
-from bpe_interop.diff import diff
+from bpe_interop.diff import diff, difference
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel
 from bpe_interop.proof.pretokenizer import _strings_cut_differently
 from bpe_interop.proof.prove import prove
-from bpe_interop.steps import Behavior, Pattern, Split
+from bpe_interop.steps import Behavior, Pattern, Replace, Split
 from bpe_interop.testing.tiny import document_of, model_of
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.text.patterns import translate
@@ -156,6 +157,18 @@ def test_where_all_hold_the_spellings_are_equal(tokens: list[str], settings: Any
     stages = {stage.name: stage.outcome for stage in prove(one, two).stages}
     assert stages["pre-tokenizer"] == "proved"
     assert fingerprint(one)["text"] == fingerprint(two)["text"]
+
+
+def test_a_step_that_never_acts_is_no_later_cut() -> None:
+    """Theorems 27 and 30: what would be a later cut, where a text could hold a ``~``."""
+    later = {"type": "Split", "pattern": {"String": "~"}, "behavior": "Isolated", "invert": False}
+    (plain, _), _ = sides(["ab"], [BYTE_LEVEL])
+    _, (more, _) = sides(["ab"], [later, BYTE_LEVEL])
+    assert difference(plain, more, "pretokenizer") is not None
+    without = (Replace("~", "-"),)
+    one, two = (replace(model, normalizer=without) for model in (plain, more))
+    assert difference(one, two, "pretokenizer") is None
+    assert prove(one, two).outcome == "proved"
 
 
 BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
