@@ -16,7 +16,16 @@ from hypothesis import strategies as st
 from bpe_interop.fingerprint import PARTS, fingerprint
 from bpe_interop.formats import by_name
 from bpe_interop.kernel import set_aside
-from bpe_interop.model import AddedToken, BPEModel, PairList, RankTable, SequenceTemplate, Vocab
+from bpe_interop.model import (
+    AddedToken,
+    Affixes,
+    BPEModel,
+    Kind,
+    PairList,
+    RankTable,
+    SequenceTemplate,
+    Vocab,
+)
 from bpe_interop.presets import fill
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Dialect, Fuse, JoinBytes, Lowercase, Pattern, Replace, Split
@@ -180,6 +189,10 @@ def test_tokens_that_no_text_gives_do_not_count() -> None:
     less = {token: n for token, n in ids.items() if token < b"\x80"}
     plain = text_line(vocab=Vocab(less), **characters)
     assert text_line(vocab=Vocab({**less, b"xy": 601}), **characters) == plain
+    kinds: tuple[Kind, ...] = ("control", "unused")
+    for kind in kinds:
+        vocab = Vocab({**less, b"xy": 601}, {601: kind})
+        assert text_line(vocab=vocab, **characters) == plain
     assert text_line(vocab=Vocab({**less, "\u00e9".encode(): 602}), **characters) != plain
 
 
@@ -240,6 +253,12 @@ def test_fingerprints_stay_what_they_were() -> None:
     }
     found = fingerprint(tiny())
     assert {name: found[name][:16] for name in stored} == stored
+    # Beside affixes, tokens that no text gives have always counted.
+    ids = {b"a": 0, b"a</w>": 1, b"aa</w>": 2, b"ba</w>": 3}
+    merges = PairList(((b"a", b"a</w>"),))
+    suffixed = {"alphabet": "char", "affixes": Affixes(suffix=b"</w>"), "added": ()}
+    line = text_line(vocab=Vocab(ids), merges=merges, decoder=(Fuse(),), **suffixed)
+    assert line[:16] == "b8cba79f9734c298"
 
 
 SOURCES = sorted(
