@@ -231,6 +231,14 @@ def test_a_special_token_on_one_side_that_is_looked_for_as_another_one_is_not_pr
 # Random pairs.
 
 
+@pytest.mark.parametrize(("old", "new"), [("w", ""), ("ww", "xy"), ("yz", "w")])
+def test_what_is_replaced_may_put_a_token_together_or_take_it_apart(old: str, new: str) -> None:
+    """Theorem 18 in ``docs/theory.md``."""
+    steps: Json = {"type": "Replace", "pattern": {"String": old}, "content": new}
+    one, other = sides([added("xy", "n")], [added("xy")], steps)
+    assert outcome(one, other, "all", f"x{old}y" if not new else f"x{old}") != "proved"
+
+
 def texts(letters: str, longest: int) -> list[str]:
     return [
         "".join(chosen)
@@ -278,6 +286,8 @@ NORMALIZERS: list[Json | None] = [
     {"type": "Lowercase"},
     {"type": "Prepend", "prepend": "_"},
     {"type": "Replace", "pattern": {"String": " "}, "content": "_"},
+    {"type": "Replace", "pattern": {"String": "A"}, "content": ""},
+    {"type": "Replace", "pattern": {"String": "AA"}, "content": "_A"},
 ]
 
 
