@@ -204,7 +204,8 @@ def characters() -> str:
     return every[:low] + every[high + 1 :]
 
 
-_PRIVATE = "".join(map(chr, range(0xF0000, 0xFFFFE)))
+_PRIVATE = range(0xF0000, 0xFFFFE)
+"""Code points of private use, of which no library's tables say anything."""
 
 _BLOCK = 1 << 14
 """How many characters are written in one run: tokenizers keeps 200 bytes for each of a text."""
@@ -225,10 +226,11 @@ def images(steps: Sequence[NormalizerStep]) -> Iterator[str]:
 
 def _images_of(steps: Sequence[NormalizerStep], block: str) -> list[str]:
     """The same of some characters, in one run with a mark between two."""
-    # No other step changes or writes a character of private use.
+    # No step of another kind changes or writes a character of private use.
     replaced = (step for step in steps if isinstance(step, Replace))
     named = {char for step in replaced for char in f"{step.pattern}{step.content}"}
-    mark = next((char for char in _PRIVATE if char not in named and char not in block), None)
+    marks = (char for char in map(chr, _PRIVATE) if char not in named and char not in block)
+    mark = next(marks, None)
     if mark is None:
         raise PatternError("not decided: the steps write every character of private use")
     return normalize(steps, mark.join(block)).split(mark)
