@@ -48,7 +48,7 @@ _CUTS = (
 )
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "proof.normalizer": _STAGES,
+    "proof.normalizer": (*_STAGES, "test_prove.py"),
     "proof.pretokenizer": _CUTS,
     "proof.merging": ("test_prove_merging.py", *_STAGES, "test_prove.py"),
     "proof.ids": ("test_prove_merging.py", *_STAGES),

@@ -62,7 +62,8 @@ def decoding_stage(pair: TwoModels) -> Stage:
     differing = [
         number
         for number in one.keys() | two.keys()
-        if one.get(number) != two.get(number) or (but_unknown and _is_unknown(one.get(number)))
+        if one.get(number) != two.get(number)
+        or (but_unknown and number == pair.a.fallback.unknown)
     ]
     differing = _possible(pair, {*differing, *_by_chance(pair)})
     if differing:
@@ -71,10 +72,6 @@ def decoding_stage(pair: TwoModels) -> Stage:
         " but for the unknown token, which no text gives" if but_unknown else ", on the same tokens"
     )
     return Stage(_NAME, "proved", f"the same steps{how}")
-
-
-def _is_unknown(meaning: Meaning | None) -> bool:
-    return isinstance(meaning, tuple) and meaning[1] == "unknown"
 
 
 def _perhaps_differing(pair: TwoModels) -> set[int]:
@@ -101,10 +98,11 @@ def _differ_in_unknown(a: Sequence[DecoderStep], b: Sequence[DecoderStep]) -> bo
 def _other_steps(pair: TwoModels, a: Sequence[DecoderStep], b: Sequence[DecoderStep]) -> Stage:
     why = "other steps; compared on texts"
     # One side may join pieces and the other run a chain of steps (Theorem 20).
-    for model, other, steps in ((pair.a, pair.b, b), (pair.b, pair.a, a)):
+    for model, steps, order in ((pair.a, b, 1), (pair.b, a, -1)):
         if not _is_undone_by(model, steps):
             continue
-        pieces, tokens = (Encoder(each).meanings(each.decoder or ()) for each in (model, other))
+        one, two = (Encoder(each).meanings(each.decoder or ()) for each in (pair.a, pair.b))
+        pieces, tokens = (one, two)[::order]
         only = (model.decoder or ())[0]
         assert isinstance(only, JoinPieces)
         alike = _spelled_alike(only, steps)
@@ -113,7 +111,6 @@ def _other_steps(pair: TwoModels, a: Sequence[DecoderStep], b: Sequence[DecoderS
         ]
         differing = _possible(pair, {*differing, *_by_chance(pair)})
         if differing:
-            one, two = (pieces, tokens) if model is pair.a else (tokens, pieces)
             return _tried(pair, differing, one, two)
         why = "equal on ids that texts encode to; control tokens and byte tokens out of place "
         return Stage(_NAME, "proved", f"{why}decode otherwise")

@@ -11,7 +11,7 @@ from ..kernel.tables import as_dict
 from ..memo import Memo
 from ..merging.canonical import canonical, whole_lookups
 from ..merging.symbols import user_defined
-from ..model import BPEModel, text_of
+from ..model import BPEModel
 from ..quoting import show
 from ..theory.added_tokens import overlap
 from ..theory.equality import base_symbols
@@ -54,14 +54,13 @@ def lookup_stage(pair: TwoModels) -> Stage:
 
 def _always_cut_out(model: BPEModel, content: bytes) -> bool:
     """Whether no text that added tokens leave holds this: the conditions of Theorem 32."""
-    text = text_of(content)
-    if model.normalizer or text is None:
+    if model.normalizer:
         return False
-    own = [token for token in model.added or () if token.text == text]
+    own = [token for token in model.added or () if token.text.encode() == content]
     return any(
         not (token.special or token.single_word or token.normalized) for token in own
     ) and not any(
-        overlap(token.text, text)
+        overlap(token.text, own[0].text)
         for token in model.added or ()
         if token.special or token.single_word
     )

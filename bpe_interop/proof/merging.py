@@ -38,12 +38,13 @@ def core_stage(pair: TwoModels) -> Stage:
         return core_stage(TwoModels(left, right, pair.scope))
     if a.alphabet != b.alphabet or a.affixes != b.affixes:
         return pair.tried(_NAME, "merging starts from other symbols", pair.token_texts())
-    # Where every byte of UTF-8 has a token, nothing falls back.
+    lone = base_symbols(a) ^ base_symbols(b)
+    # Where every byte of UTF-8 has a token, nothing falls back. Without lone ones both have all of
+    # them, or neither.
     fallback = difference(pair.a, pair.b, "fallback")
-    if fallback is not None and not (has_utf8_bytes(a) and has_utf8_bytes(b)):
+    if fallback is not None and (lone or not has_utf8_bytes(a)):
         why = f"other rules for symbols without a token: {fallback.how}"
         return pair.tried(_NAME, why, chain(single_characters(), pair.token_texts()))
-    lone = base_symbols(a) ^ base_symbols(b)
     if lone:
         why = f"{show(min(lone))} is a base symbol on one side only"
         texts = chain.from_iterable(map(pair.texts_of_token, sorted(lone)))

@@ -94,8 +94,8 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         "pretokenizer",
     )
     # The reason names the text on which ids differ, where that is cut differently too.
-    text = stage.witness
-    if text is None or split(left, text) == split(right, text):
+    text = stage.witness or compared.text
+    if split(left, text) == split(right, text):
         return stage
     return replace(stage, why=stage.why.replace(show(compared.text), show(text), 1))
 

@@ -13,12 +13,14 @@ from typing import Literal
 import pytest
 from small_documents import Json, Side, document
 
+from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_files
 from bpe_interop.formats import by_name
-from bpe_interop.model import Fallback
+from bpe_interop.model import AddedToken, Fallback
 from bpe_interop.proof.ids import ids_stage
 from bpe_interop.proof.merging import core_stage
 from bpe_interop.proof.stage import Stage, TwoModels
+from bpe_interop.steps import Split
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from fixtures.gguf_models import BOOL, by_scores
 from fixtures.piece_model import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
@@ -76,6 +78,16 @@ def test_the_id_of_a_user_defined_token() -> None:
     assert compared(one, two, ids_stage) != "proved"
 
 
+def test_the_id_of_an_unused_token() -> None:
+    """Merging builds ``ab``, and then it is split again: no text is given it."""
+    one, two = (
+        pieces(*(("ab", UNUSED), ("<x>", CONTROL))[::order], *normal("a", "b")) for order in (1, -1)
+    )
+    texts = ["".join(text) for n in range(4) for text in product("ab", repeat=n)]
+    assert ids(one, texts) == ids(two, texts)
+    assert compared(one, two, ids_stage) == "proved"
+
+
 def test_an_unused_token_on_the_way_to_another() -> None:
     """``ab`` is split again; the other side builds ``abc`` from its end."""
     rest = normal("bc", "abc", "a", "b", "c")
@@ -118,6 +130,29 @@ def test_a_byte_without_a_token(lost: str, kept: str, suffix: str | None, text: 
     )
     assert one.ids(text) != two.ids(text)
     assert core_stage(TwoModels(one.model, two.model, "all")).outcome == "different"
+
+
+@pytest.mark.parametrize(("first", "second"), [("", ""), ("x", "x"), ("", "x"), ("x", "")])
+def test_other_rules_for_what_is_no_token(first: str, second: str) -> None:
+    """They count where a byte has none; then they are what is said."""
+    one, two = (
+        Side(
+            document(
+                {char: n for char, n in EVERY.items() if char != lost} | {"<unk>": 300},
+                pre_tokenizer=BYTE_LEVEL,
+                unk_token=unknown,
+            )
+        )
+        for lost, unknown in ((first, "<unk>"), (second, None))
+    )
+    for text in ("ay", "\u00e9\u4e2d", "\0"):
+        assert one.ids(text) == two.ids(text)
+    equal = one.ids("x") == two.ids("x")
+    assert equal is (first == second == "")
+    for pair in ((one.model, two.model), (two.model, one.model)):
+        found = core_stage(TwoModels(*pair, "all"))
+        assert found.outcome == ("proved" if equal else "different")
+        assert found.why.startswith("other rules for symbols without a token") is not equal
 
 
 NO_PREFIX = {"tokenizer.ggml.add_space_prefix": (BOOL, False)}
@@ -184,6 +219,46 @@ def test_what_one_side_finds_first_holds_no_token_of_the_other() -> None:
     files = by_name("huggingface").dump(one.model())
     two = by_name("huggingface").load(files)
     assert core_stage(TwoModels(one.model(), two, "ordinary")).outcome == "proved"
+
+
+CUT_AT_B = (Split("b", "isolated"),)
+FOUND_FIRST = AddedToken("ab", 2, special=False, normalized=True)
+
+
+@pytest.mark.parametrize(
+    ("token", "steps", "text"),
+    [
+        # Found before the normalizer, it takes a part of what is found after it.
+        (AddedToken("bc", 900, special=False), (), "abc"),
+        # In the normalized text U+2581 may be a space.
+        (AddedToken("b c", 900, special=False), (), "b\u2581c"),
+        (AddedToken("cc", 900, special=True), (), "cc"),
+        (AddedToken("cc", 900, special=False, rstrip=True), (), "cc "),
+        # What is found before a text is split is in no pretoken.
+        (None, CUT_AT_B, "ab"),
+    ],
+)
+def test_what_added_tokens_stand_for_is_found_alike(
+    token: AddedToken | None, steps: tuple[Split, ...], text: str
+) -> None:
+    """The conditions of Theorem 24, each of them broken; no reader gives such pairs."""
+    plain = pieces(("ab", USER_DEFINED), *normal("abc", "a", "b", "c")).model()
+    assert plain.vocab.ids[b"ab"] == FOUND_FIRST.id
+    late = () if token is None else (AddedToken(token.text, 900, special=False, normalized=True),)
+    one = replace(plain, added=() if token is None else (token,), pretokenizer=steps)
+    ordinary = {n: kind for n, kind in plain.vocab.kinds.items() if kind != "user_defined"}
+    two = replace(
+        plain,
+        added=(FOUND_FIRST, *late),
+        pretokenizer=steps,
+        vocab=replace(plain.vocab, kinds=ordinary),
+    )
+    alike = replace(two, added=(FOUND_FIRST,), pretokenizer=())
+    for a, b in ((plain, alike), (alike, plain)):
+        assert core_stage(TwoModels(a, b, "ordinary")).outcome == "proved"
+    assert Encoder(one).encode(text) != Encoder(two).encode(text)
+    for a, b in ((one, two), (two, one)):
+        assert core_stage(TwoModels(a, b, "ordinary")).outcome != "proved"
 
 
 @pytest.mark.parametrize(

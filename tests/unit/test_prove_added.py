@@ -90,6 +90,12 @@ def test_a_word_that_a_special_token_hides_may_not(flags: str, special: str, tex
     assert outcome(one, other, "ordinary", text) != "proved"
 
 
+@pytest.mark.parametrize("tokens", [[], ["ab"]])
+def test_a_word_that_no_added_token_is_may_not(tokens: list[str]) -> None:
+    one, other = looked_up([added(text) for text in tokens])
+    assert outcome(one, other, "ordinary", "xyz") == "different"
+
+
 # A special token that is to be text hides what overlaps it.
 
 

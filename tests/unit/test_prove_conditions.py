@@ -46,7 +46,7 @@ from bpe_interop.steps import (
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.theory import cuts
 from bpe_interop.theory.cuts import DifferingCuts
-from fixtures.piece_model import NORMAL, TRAINER, UNUSED, Piece, with_field
+from fixtures.piece_model import BYTE_PIECES, NORMAL, TRAINER, UNUSED, Piece, with_field
 
 _SUFFIX_FIELD = 24
 """``treat_whitespace_as_suffix`` of a ``.model``."""
@@ -213,6 +213,21 @@ def test_only_the_joining_of_pieces_is_undone(more: tuple[DecoderStep, ...]) -> 
     odd = replace(pieces, decoder=(*pieces.decoder, *more))
     assert stage_of(pieces, other) == "proved"
     assert stage_of(odd, other) == "unknown"
+    assert stage_of(odd, pieces) == "unknown"
+
+
+@pytest.mark.parametrize("steps", [(), (Fuse(),)])
+def test_what_joins_no_pieces_does_not_do_what_joining_them_does(
+    steps: tuple[DecoderStep, ...],
+) -> None:
+    """sentencepiece leaves out the space that it wrote, and these steps write U+2581 for it."""
+    data = pieces_of([*HEAD, *LETTERS], fallback=False)
+    engine = sentencepiece.SentencePieceProcessor(model_proto=data)
+    pieces, _ = both(data)
+    other = replace(pieces, decoder=steps)
+    assert engine.decode(engine.encode("ab")) == "ab"
+    assert Encoder(other).decode(engine.encode("ab")) != "ab"
+    assert stage_of(pieces, other) == "unknown"
 
 
 def test_spaces_after_a_text_are_decoded_otherwise() -> None:
@@ -278,6 +293,33 @@ def test_a_piece_that_the_chain_does_not_know_is_not_equal() -> None:
     assert prove(pieces, less, "ordinary").outcome != "proved"
 
 
+def test_a_token_that_the_chain_spells_otherwise_is_not_equal() -> None:
+    """What sentencepiece gives for ``a`` is the id of ``z`` in the chain's vocabulary."""
+    data = pieces_of([*HEAD, *LETTERS, *BYTE_PIECES], fallback=True)
+    engine = sentencepiece.SentencePieceProcessor(model_proto=data)
+    pieces, other = both(data)
+    chain = replace(other, decoder=(*STEPS, SPACE))
+    ids = {b"z" if token == b"a" else token: n for token, n in chain.vocab.ids.items()}
+    moved = replace(chain, vocab=replace(chain.vocab, ids=ids))
+    assert engine.decode(engine.encode("ba")) == Encoder(chain).decode(engine.encode("ba")) == "ba"
+    assert Encoder(moved).decode(engine.encode("ba")) == "bz"
+    assert stage_of(pieces, chain) == "proved"
+    assert stage_of(pieces, moved) == "unknown"  # no text has this id on both sides
+
+
+def test_the_sides_are_named_in_their_order() -> None:
+    """The template places an id that is a control piece on one side, and nothing on the other."""
+    pieces, other = both(pieces_of([*HEAD, *LETTERS], fallback=False))
+    placed = SequenceTemplate((TemplateToken("<x>", (900,)), TemplateText("A")))
+    special = AddedToken("<x>", 900, special=True)
+    one = replace(pieces, added=(special,), sequence_template=placed)
+    two = replace(other, added=(), sequence_template=placed)
+    words = ['"<x>" (control)', "nothing"]
+    for pair, (first, second) in (((one, two), words), ((two, one), words[::-1])):
+        why = f"the id 900 decodes to {first} in the first, to {second} in the second"
+        assert found(*pair, "decoding").why.startswith(why)
+
+
 # Normalizers.
 
 
@@ -288,6 +330,37 @@ def test_normalizers_beside_an_unsaid_pre_tokenizer_are_compared() -> None:
     for unsaid in (plain, replace(plain, **UNSAID)):
         assert found(unsaid, none, "normalizer").outcome != "proved"
         assert found(unsaid, spelled, "normalizer").outcome == "proved"
+
+
+def test_the_character_that_is_written_otherwise_is_named() -> None:
+    lower, two, plain = (
+        Side(document(VOCAB | {"A": 8, "B": 9}, normalizer=steps))
+        for steps in (
+            {"type": "Lowercase"},
+            {"type": "Replace", "pattern": {"String": "ab"}, "content": "b"},
+            None,
+        )
+    )
+    assert lower.ids("A") != plain.ids("A")
+    said = found(lower.model, plain.model, "normalizer")
+    assert (said.outcome, said.witness) == ("different", "A")
+    assert said.why.endswith("; they write 'A' differently")
+    assert lower.ids("a_b") == plain.ids("a_b")
+    # Several characters together are written otherwise: what is said is the steps.
+    said = found(two.model, plain.model, "normalizer")
+    assert "they write" not in said.why
+
+
+def test_what_metaspace_asks_is_not_decided_where_a_pattern_looks_around() -> None:
+    """It writes every text alike, and each character stays where it was."""
+    first: Json = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first"}
+    looks = {"type": "Replace", "pattern": {"Regex": "a(?=b)"}, "content": "a"}
+    one, two = (
+        Side(document(VOCAB, normalizer=steps, pre_tokenizer=first)) for steps in (looks, None)
+    )
+    for text in ("ab", "aab ab", " ab"):
+        assert one.ids(text) == two.ids(text)
+    assert found(one.model, two.model, "normalizer").outcome == "unknown"
 
 
 def test_a_pair_that_does_not_say_how_it_splits_has_a_verdict() -> None:
@@ -445,6 +518,23 @@ def test_what_was_tried_is_said_where_nothing_is_decided() -> None:
     assert said.outcome == "unknown"
     assert "tested on all strings of up to" in said.why
     assert "engines with other tables" not in said.why
+
+
+def test_a_reason_names_a_text_that_is_cut_otherwise() -> None:
+    """Nothing merges, so no cut changes ids; those of U+2581 differ where both cut alike."""
+    cut = cutting(at({"Regex": "b"}, "Isolated", invert=False), merges=[])
+    one = cutting(merges=[])
+    other = cutting(merges=[], vocab={**LETTERS_AND_MERGES["vocab"], "\u2581": 20})
+    for text in ("ab", "!b", "b."):
+        assert cut.ids(text) == one.ids(text) == other.ids(text)
+    said = found(cut.model, one.model, "pre-tokenizer")
+    assert (said.outcome, said.witness) == ("unknown", None)
+    assert said.why.startswith('they split "!b" differently; no text')
+    said = found(cut.model, other.model, "pre-tokenizer")
+    assert said.witness is not None
+    assert "b" not in said.witness
+    assert cut.ids(said.witness) != other.ids(said.witness)
+    assert said.why.startswith('they split "!b" differently; other stages')
 
 
 # Patterns of Python's regex, which minbpe runs: its Unicode tables are others.

@@ -163,6 +163,38 @@ def test_bytes_of_one_side_are_not_compared_with_texts_of_the_other() -> None:
         assert decoding(*(side.model for side in pair)).why == "other steps; compared on texts"
 
 
+def test_the_id_that_is_named_is_one_that_decodes_otherwise() -> None:
+    """Behind one that is placed before the text and decodes alike."""
+    one, two = (
+        Side(document(VOCAB | {name: 5}, unk_token=name, post_processor=template("T", 0)))
+        for name in ("<unk>", "[UNK]")
+    )
+    check(one, two, "all", "z")
+    [said] = [s for s in prove(one.model, two.model).stages if s.name == "decoding"]
+    assert said.why == 'the id 5 decodes to "<unk>" in the first, to "[UNK]" in the second'
+
+
+def test_the_id_that_is_named_is_that_of_the_text() -> None:
+    """Though another one is placed before it that decodes otherwise, too."""
+    letters = {char: number for number, char in enumerate("abst<> ")} | {"<S>": 8, "<T>": 9}
+    one, two = (
+        Side(
+            document(
+                letters,
+                added_tokens=[added("<S>", flags), added("<T>", flags)],
+                normalizer={"type": "Lowercase"},
+                post_processor=template("<T>", 9),
+            )
+        )
+        for flags in ("s", "sn")
+    )
+    assert one.answer("<S>") == ([9, 8], "<T> <S>")
+    assert two.answer("<S>") == ([9, 8], "<t> <s>")
+    [said] = [s for s in prove(one.model, two.model).stages if s.name == "decoding"]
+    assert said.witness == "<S>"
+    assert said.why == 'the id 8 decodes to "<S>" in the first, to "<s>" in the second'
+
+
 @pytest.mark.parametrize("spelled", ["in the vocabulary", "as a special token"])
 def test_one_token_is_a_character_here_and_bytes_there(spelled: str) -> None:
     """ByteLevel takes the character U+00E9 for the byte E9, and joins the bytes of the other.
@@ -193,26 +225,41 @@ def test_one_token_is_a_character_here_and_bytes_there(spelled: str) -> None:
 # SentencePiece's decoding, and chains of steps that do the same.
 
 
+def ranked(listed: list[AddedToken]) -> BPEModel:
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    return BPEModel(
+        vocab=Vocab(ranks),
+        merges=RankTable(ranks),
+        pretokenizer=(),
+        normalizer=(),
+        added=tuple(listed),
+        sequence_template=SequenceTemplate(),
+        decoder=(JoinBytes(),),
+    )
+
+
+BY_CHANCE = [AddedToken("<a>", 300), AddedToken("<b>", 300)]
+
+
 def test_ids_that_tiktoken_decodes_by_chance_are_compared() -> None:
     """The same special tokens in another order: whether tiktoken decodes 300 alike is open."""
-    listed = [AddedToken("<a>", 300), AddedToken("<b>", 300)]
-    ranks = {bytes([byte]): byte for byte in range(256)}
-    one, again, other = (
-        BPEModel(
-            vocab=Vocab(ranks),
-            merges=RankTable(ranks),
-            pretokenizer=(),
-            normalizer=(),
-            added=tuple(added),
-            sequence_template=SequenceTemplate(),
-            decoder=(JoinBytes(),),
-        )
-        for added in (listed, listed, listed[::-1])
-    )
+    one, again, other = map(ranked, (BY_CHANCE, BY_CHANCE, BY_CHANCE[::-1]))
     assert prove(one, again, "all").outcome == "proved"
     assert prove(one, other, "ordinary").outcome == "proved"
     [stage] = [s for s in prove(one, other, "all").stages if s.name == "decoding"]
     assert stage.outcome == "unknown"
+
+
+def test_what_one_side_decodes_by_chance_shows_no_difference() -> None:
+    """It may be what the other side gives."""
+    chance, sure = ranked(BY_CHANCE), ranked(BY_CHANCE[:1])
+    for pair, words in (
+        ((chance, sure), 'to nothing in the first, to "<a>" in the second'),
+        ((sure, chance), 'to "<a>" in the first, to nothing in the second'),
+    ):
+        [stage] = [s for s in prove(*pair, "all").stages if s.name == "decoding"]
+        assert stage.outcome == "unknown"
+        assert stage.why.startswith(f"the id 300 decodes {words}")
 
 
 def pieces_of(listed: list[Piece], *, fallback: bool, dummy: bool = True) -> bytes:
@@ -284,9 +331,11 @@ def test_what_replaces_the_unknown_token_must_not_be_joined_before() -> None:
     assert stage_of(pieces, before) == "proved"
     assert engine.decode(engine.encode("<unk>")) == "<unk>"
     assert stage_of(pieces, after) != "proved"
-    spelled = replace(other, decoder=(STEPS[0], Replace("<unk>", "?"), Fuse(), SPACE))
     assert engine.decode(engine.encode("az")) == "a \u2047 "
-    assert stage_of(pieces, spelled) != "proved"
+    for steps in ((Replace("<unk>", "?"), Fuse(), SPACE), (Fuse(), SPACE)):
+        spelled = replace(other, decoder=(STEPS[0], *steps))
+        assert Encoder(spelled).decode(engine.encode("az")) != "a \u2047 "
+        assert stage_of(pieces, spelled) != "proved"
 
 
 @pytest.mark.long
@@ -325,6 +374,23 @@ def test_a_piece_is_named_with_its_kind() -> None:
     )
     why = 'the id 0 decodes to "<unk>" (unknown) in the first, to "[U]" (unknown) in the second'
     assert decoding(one, other).why.startswith(why)
+    assert decoding(one, one).outcome == "proved"
+
+
+def test_what_is_as_long_as_a_byte_token_is_decoded_as_it_is_spelled() -> None:
+    """sentencepiece has byte pieces for all bytes; ``<0xab>`` is none of them to it."""
+    for text, outcome in (("ababab", "proved"), ("<0xzz>", "proved"), ("<0xab>", "different")):
+        data = pieces_of([*HEAD, *LETTERS, Piece(text, 0.0, USER_DEFINED), *BYTES], fallback=True)
+        engine = sentencepiece.SentencePieceProcessor(model_proto=data)
+        pieces, other = both(data)
+        chain = replace(other, decoder=(*STEPS, SPACE))
+        numbers = engine.encode(f"b{text}")
+        assert engine.decode(numbers) == f"b{text}"
+        assert (Encoder(chain).decode(numbers) == f"b{text}") is (outcome == "proved")
+        assert stage_of(pieces, chain) == stage_of(chain, pieces) == outcome
+        # What is replaced besides is in none of the tokens.
+        more = replace(other, decoder=(STEPS[0], Replace("xyz", "x"), *STEPS[1:], SPACE))
+        assert stage_of(pieces, more) == outcome
 
 
 def test_what_is_spelled_like_a_byte_token_must_not_be_read_as_one() -> None:
@@ -360,7 +426,10 @@ def test_what_else_happens_to_decoded_pieces_is_compared() -> None:
         replace(step, dummy="none"),
         replace(step, charsmap=b"map"),
     ):
-        assert stage_of(replace(pieces, decoder=(odd,)), other) != "proved"
+        decoded_so = replace(pieces, decoder=(odd,))
+        assert stage_of(decoded_so, other) != "proved"
+        assert stage_of(decoded_so, decoded_so) == "proved"
+        assert stage_of(decoded_so, pieces) != "proved"
     cut_out = AddedToken(" x", 900, special=False)
     early, late = (replace(m, added=(*(m.added or ()), cut_out)) for m in (pieces, other))
     assert Encoder(early).decode([900]) != Encoder(late).decode([900])

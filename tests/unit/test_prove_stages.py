@@ -111,6 +111,17 @@ def test_where_any_text_will_do_no_search_is_made(monkeypatch: pytest.MonkeyPatc
     assert (found.outcome, found.witness) == ("different", "bc")
 
 
+def test_where_any_text_will_do_equal_merges_are_proved() -> None:
+    """In another order, which never meet: no token shows anything, and the search is made."""
+    pairs = [["a", "b"], ["A", "B"]]
+    one, two = (
+        Side(document(VOCAB | {"ab": 10, "AB": 11}, merges=merges))
+        for merges in (pairs, pairs[::-1])
+    )
+    assert one.answer("abABbaBA") == two.answer("abABbaBA")
+    assert of_merging.core_stage(TwoModels(one.model, two.model, most=10)).outcome == "proved"
+
+
 def test_a_base_symbol_of_one_side_is_compared() -> None:
     less = {token: number for token, number in VOCAB.items() if token != "_"}
     merges = [["a", "b"], ["b", "c"]]
