@@ -62,8 +62,7 @@ def decoding_stage(pair: TwoModels) -> Stage:
     differing = [
         number
         for number in one.keys() | two.keys()
-        if one.get(number) != two.get(number)
-        or (but_unknown and number == pair.a.fallback.unknown)
+        if one.get(number) != two.get(number) or (but_unknown and number == pair.a.fallback.unknown)
     ]
     differing = _possible(pair, {*differing, *_by_chance(pair)})
     if differing:
