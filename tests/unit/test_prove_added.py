@@ -93,7 +93,9 @@ def test_a_word_that_a_special_token_hides_may_not(flags: str, special: str, tex
 @pytest.mark.parametrize("tokens", [[], ["ab"]])
 def test_a_word_that_no_added_token_is_may_not(tokens: list[str]) -> None:
     one, other = looked_up([added(text) for text in tokens])
-    assert outcome(one, other, "ordinary", "xyz") == "different"
+    assert one.ids("xyz", "ordinary") != other.ids("xyz", "ordinary")
+    proof = prove(one.model, other.model, "ordinary")
+    assert (proof.outcome, proof.stage, proof.witness) == ("different", "lookup", "xyz")
 
 
 # A special token that is to be text hides what overlaps it.

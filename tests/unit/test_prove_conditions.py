@@ -521,7 +521,7 @@ def test_what_was_tried_is_said_where_nothing_is_decided() -> None:
 
 
 def test_a_reason_names_a_text_that_is_cut_otherwise() -> None:
-    """Nothing merges, so no cut changes ids; those of U+2581 differ where both cut alike."""
+    """Where nothing merges, no cut changes ids, and those of U+2581 differ where both cut alike."""
     cut = cutting(at({"Regex": "b"}, "Isolated", invert=False), merges=[])
     one = cutting(merges=[])
     other = cutting(merges=[], vocab={**LETTERS_AND_MERGES["vocab"], "\u2581": 20})
@@ -535,6 +535,12 @@ def test_a_reason_names_a_text_that_is_cut_otherwise() -> None:
     assert "b" not in said.witness
     assert cut.ids(said.witness) != other.ids(said.witness)
     assert said.why.startswith('they split "!b" differently; other stages')
+    merging, uncut = cutting(at({"Regex": "b"}, "Isolated", invert=False)), cutting()
+    assert merging.ids("!b") == uncut.ids("!b")
+    assert merging.ids("a!b") != uncut.ids("a!b")  # what has no token vanishes
+    said = found(merging.model, uncut.model, "pre-tokenizer")
+    assert (said.outcome, said.witness) == ("different", "a!b")
+    assert said.why == 'they split "a!b" differently'
 
 
 # Patterns of Python's regex, which minbpe runs: its Unicode tables are others.
