@@ -507,7 +507,7 @@ class Tokenizer(Vocabulary):
             raise ValueError(f"a text has no fewer than 0 ids, and not {most}")
         rule = self._rule(allowed_special, disallowed_special)
         refuse_disallowed(text, rule)
-        ids, spans = self._encoder.encode_with_offsets(text, rule.allowed)
+        ids, spans = self._encoder.encode_with_offsets(text, rule.allowed, most=most)
         if len(ids) <= most:
             return text
         for kept in range(most, 0, -1):

@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 from ..errors import EncodeError, UnstatedError
 from ..kernel import is_aside
-from ..kernel.encoder import TextEncoder
+from ..kernel.encoder import NO_LIMIT, TextEncoder
 from ..model import Allowed, BPEModel, TemplatePart, TemplateText, checked_model
 from ..steps import DecoderStep
 from ..text.added_tokens import AddedMatcher
@@ -186,9 +186,11 @@ class Encoder:
         return joined_rows(each)
 
     def encode_with_offsets(
-        self, text: str, allowed_special: Allowed = frozenset()
+        self, text: str, allowed_special: Allowed = frozenset(), *, most: int = NO_LIMIT
     ) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids, and for each the characters (start, end) of ``text`` that it stands for.
+
+        If there are more than ``most`` ids, those at the end may be left out.
 
         A token that starts or ends inside a character covers it. Where a normalizer changes the
         text, tokens stand for what their characters were made from (:func:`.normalize.align`);
@@ -199,7 +201,7 @@ class Encoder:
         """
         repaired = repair(text)
         whole = self._whole(allowed_special)
-        placed = None if whole is None else whole.encode_placed(repaired)
+        placed = None if whole is None else whole.encode_placed(repaired, most)
         if placed is None:
             placed = [], []
             plan = self._plan

@@ -9,6 +9,7 @@ runs in Python, and the :class:`Plan` says why.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, cast
@@ -31,8 +32,17 @@ from ..kernel.splitter import TableSplitter, splitter_of
 from ..memo import Memo
 from ..merging.canonical import canonical
 from ..merging.symbols import merges_missing, textual
-from ..model import Affixes, Allowed, BPEModel, PairList, RankTable
-from ..steps import SPACE, Metaspace, Prepend, PreTokenizerStep, Replace, UnicodeForm
+from ..model import Allowed, BPEModel, PairList, RankTable
+from ..steps import (
+    SPACE,
+    ByteChars,
+    Metaspace,
+    Prepend,
+    PreTokenizerStep,
+    Replace,
+    Split,
+    UnicodeForm,
+)
 from ..text.added_tokens import SINGLE_WORD, AddedMatcher
 from ..text.unicode import FormName, char_class, form_table, paged
 from ..theory.split_tables import split_tables
@@ -128,33 +138,39 @@ def _plan(model: BPEModel) -> Plan:
     if why_not:
         return Plan(why_not=why_not)
     spacing, steps = _spacing(model, model.pretokenizer or ())
+    steps, inner = _around_letters(model, steps)
     try:
-        tables = split_tables(steps)
+        tables = split_tables(_as_one(steps)), split_tables(inner)
     except PatternError as error:
         why = error.what.removeprefix("not decided: ")
         return Plan(why_not=f"the pre-tokenizer has no table: {why}")
-    splitter = splitter_of(tables)
-    if steps and splitter is None:
+    splitters = splitter_of(tables[0]), splitter_of(tables[1])
+    if (steps and splitters[0] is None) or (inner and splitters[1] is None):
         return Plan(why_not="the tables of the pre-tokenizer are too large for the kernel")
     ids = textual(model)
     if model.alphabet == "char":
         try:
-            pieces = _of_characters(model, ids, splitter)
+            pieces = _of_characters(model, ids, splitters[0])
         except InvalidModelError as error:
             return Plan(why_not=error.what)
         if pieces is None:
             return Plan(why_not="its merges or tokens are irregular")
         return _planned(model, *_metaspaced(spacing, pieces))
     if isinstance(model.merges, PairList):
+        try:
+            refuse_merged_fallback(model, ())
+        except InvalidModelError as error:
+            return Plan(why_not=error.what)
         encoder = encoder_of_list(
             _without_empty(model, ids),
             model.merges.pairs,
-            splitter,
+            splitters,
             lookup_first=model.lookup_first,
+            suffix=model.affixes.suffix,
         )
     else:
         encoder = encoder_of_form(
-            ids, canonical(model).splits, splitter, lookup_first=model.lookup_first
+            ids, canonical(model).splits, splitters, lookup_first=model.lookup_first
         )
     if encoder is None:
         return Plan(why_not="its merges or tokens are irregular")
@@ -249,6 +265,26 @@ def _spacing(
     return first, steps[1:]
 
 
+def _around_letters(
+    model: BPEModel, steps: tuple[PreTokenizerStep, ...]
+) -> tuple[tuple[PreTokenizerStep, ...], tuple[PreTokenizerStep, ...]]:
+    """The steps that cut a text, and those behind the one that spells its bytes by letters."""
+    if model.alphabet != "byte" or ByteChars() not in steps:
+        return steps, ()
+    at = steps.index(ByteChars())
+    return steps[:at], steps[at + 1 :]
+
+
+def _as_one(steps: tuple[PreTokenizerStep, ...]) -> tuple[PreTokenizerStep, ...]:
+    """Steps as the one pattern that is proved to cut as they do (Theorem 29), if one is found."""
+    if len(steps) > 1:
+        from ..theory.composition import composed  # most models have one step, and load sooner
+
+        with suppress(PatternError):
+            return (Split(composed(steps), "removed", invert=True),)
+    return steps
+
+
 def _metaspaced(
     step: Metaspace | None, encoder: TextEncoder
 ) -> tuple[TextEncoder | None, TextEncoder | None]:
@@ -267,12 +303,14 @@ def _beyond(model: BPEModel) -> str:
         return "there is no native kernel here"
     if model.pretokenizer is None:
         return "the pre-tokenizer is not stated"
-    if model.affixes != Affixes():
+    affixes = model.affixes
+    # Only a list of pairs says which symbols merge where some have a suffix.
+    of_bytes = model.alphabet == "byte" and isinstance(model.merges, PairList)
+    if affixes.prefix or (affixes.suffix and not of_bytes):
         return "it has affixes"
     if model.alphabet == "char":
         return ""
-    fallback = model.fallback
-    if fallback.byte_fallback or fallback.unknown is not None:
+    if model.fallback.byte_fallback:
         return "what is missing becomes another token"
     if not _OTHER_KINDS.isdisjoint(model.vocab.kinds.values()):
         return "it has tokens of several kinds"

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .canonical import found_form, merges_over
 from .library import KernelObject, Library, OwnedNumber, address, answer, library, made, numbers
@@ -36,6 +36,9 @@ _SHARE = 1 << 16
 _BATCH = 1 << 18
 """The characters of several texts that go into one call, for each thread. What a call of this size
 needs is memory that the one before has left; larger pieces come from the system each time."""
+
+NO_LIMIT = 2**32
+"""More ids than a text has."""
 
 _FAILED = 1 << 63
 """The mark of a text of a batch that is left to Python."""
@@ -119,14 +122,17 @@ class TextEncoder(KernelObject):
             return None
         return _taken(KernelObject(self.library, held), 1)[0]
 
-    def encode_placed(self, text: str) -> tuple[list[int], list[tuple[int, int]]] | None:
+    def encode_placed(
+        self, text: str, most: int = NO_LIMIT
+    ) -> tuple[list[int], list[tuple[int, int]]] | None:
         """The ids, and the characters (start, end) of the text that each stands for; a token that
-        begins or ends inside a character covers it. The text is without surrogates.
+        begins or ends inside a character covers it. The text is without surrogates. If there are
+        more than ``most`` ids, those at the end may be left out.
 
         None also where characters have vanished, or an id has tokens of several sizes.
         """
         data = text.encode("utf-8")
-        number = made(self.library.encoder_encode_placed(self.number, data, len(data)))
+        number = made(self.library.encoder_encode_placed(self.number, data, len(data), most))
         if number is None:
             return None
         held = KernelObject(self.library, number)
@@ -231,20 +237,27 @@ def _taken(held: KernelObject, texts: int) -> tuple[array[int], array[int]]:
     return ids, ends
 
 
+Splitters: TypeAlias = "tuple[TableSplitter | None, TableSplitter | None]"
+"""What cuts a text (None: it is one pretoken), and what then cuts the bytes of each pretoken,
+spelled in GPT-2's alphabet (None: nothing)."""
+
+
 def encoder_of_list(
     ids: Mapping[bytes, int],
     pairs: Sequence[tuple[bytes, bytes]],
-    splitter: TableSplitter | None,
+    splitters: Splitters,
     *,
     lookup_first: bool,
+    suffix: bytes,
 ) -> TextEncoder | None:
     """An encoder that merges the pairs of a list; None where the kernel cannot hold it.
 
     Args:
         ids: of all tokens that a text can spell.
         pairs: in the order of their ranks; one that comes twice counts at its last place.
-        splitter: None: a text is one pretoken.
+        splitters: of texts and of pretokens.
         lookup_first: whether a pretoken that is a token becomes it, whatever merging gives.
+        suffix: glued to the last byte of a pretoken, as in ``Affixes``.
     """
     loaded = library()
     if loaded is None:
@@ -257,13 +270,13 @@ def encoder_of_list(
         if made is None or listed is None:
             return None
         table, merges = made, listed
-    return _encoder(loaded, splitter, (table, merges, None), None, lookup_first)
+    return _encoder(loaded, splitters, (table, merges, None), None, lookup_first, suffix)
 
 
 def encoder_of_form(
     ids: Mapping[bytes, int],
     splits: Mapping[bytes, tuple[bytes, bytes]],
-    splitter: TableSplitter | None,
+    splitters: Splitters,
     *,
     lookup_first: bool,
 ) -> TextEncoder | None:
@@ -281,23 +294,22 @@ def encoder_of_form(
             own = array("I", map(ids.__getitem__, tokens))
         except KeyError:
             return None
-    return _encoder(loaded, splitter, (form.table, None, form), own, lookup_first)
+    return _encoder(loaded, splitters, (form.table, None, form), own, lookup_first, b"")
 
 
 def _encoder(
     loaded: Library,
-    splitter: TableSplitter | None,
+    splitters: Splitters,
     rule: tuple[KernelObject, KernelObject | None, KernelObject | None],
     ids: array[int] | None,
     lookup_first: bool,
+    suffix: bytes,
 ) -> TextEncoder | None:
-    table, merges, form = rule
     held = made(
         loaded.encoder_new(
-            splitter.number if splitter else 0,
-            table.number,
-            merges.number if merges else 0,
-            form.number if form else 0,
+            *(each.number if each else 0 for each in (*splitters, *rule)),
+            suffix,
+            len(suffix),
             address(ids) if ids else 0,
             len(ids) if ids else 0,
             lookup_first,

@@ -20,7 +20,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 21
+_INTERFACE = 22
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -241,7 +241,9 @@ class Library:
         )
         self.splitter_cut = declared("splitter_cut", number, text, size, pointer, pointer, size)
         three = (number, number, number)
-        self.encoder_new = declared.making("encoder_new", number, *three, pointer, size, flag)
+        self.encoder_new = declared.making(
+            "encoder_new", number, number, *three, text, size, pointer, size, flag
+        )
         self.piece_encoder_new = declared.making(
             "piece_encoder_new", *three, pointer, size, pointer, size
         )
@@ -263,7 +265,9 @@ class Library:
         self.encoder_encode_each = declared.making(
             "encoder_encode_each", number, text, size, pointer, size, size
         )
-        self.encoder_encode_placed = declared.making("encoder_encode_placed", number, text, size)
+        self.encoder_encode_placed = declared.making(
+            "encoder_encode_placed", number, text, size, size
+        )
         self.placed_count = declared("placed_count", number)
         self.placed_copy = declared("placed_copy", number, pointer, pointer, pointer, size)
         self.ids_count = declared("ids_count", number)

@@ -158,7 +158,7 @@ impl Encodes for Around {
     }
 
     /// What the template places stands nowhere, and is left out.
-    fn encode_placed(&self, text: &str) -> Option<(Vec<u32>, Spans)> {
+    fn encode_placed(&self, text: &str, _most: usize) -> Option<(Vec<u32>, Spans)> {
         let (mut ids, mut spans) = (vec![], Spans::default());
         let mut outer = Characters::default();
         let (mut of, mut inner) = ((0, 0), Characters::default());
@@ -178,7 +178,7 @@ impl Encodes for Around {
             };
             let Some(id) = id else {
                 let (encoder, text) = self.encoder(part)?;
-                let (own, placed) = encoder.encode_placed(text)?;
+                let (own, placed) = encoder.encode_placed(text, usize::MAX)?;
                 ids.try_reserve(own.len()).ok()?;
                 ids.extend_from_slice(&own);
                 let mut each = placed.starts.iter().zip(&placed.ends);

@@ -60,8 +60,9 @@ pub trait Encodes: Sync {
     /// was appended by then counts for nothing.
     fn encode(&self, text: &str, out: &mut Vec<u32>) -> Option<()>;
 
-    /// The same of one text, and the characters that each id stands for.
-    fn encode_placed(&self, text: &str) -> Option<(Vec<u32>, Spans)>;
+    /// The same of one text, and the characters that each id stands for. If there are more than
+    /// `most` ids, those at the end may be left out, of which so many are there.
+    fn encode_placed(&self, text: &str, most: usize) -> Option<(Vec<u32>, Spans)>;
 
     /// The ids of texts that end at `ends` in `all`, one after the other, and where those of each
     /// text end, with `FAILED` for a text that is left to Python; by so many threads.
@@ -133,6 +134,8 @@ pub struct Encoder {
     /// Holds the table.
     held: Arc<Object>,
     splitter: Option<Splitter>,
+    /// What cuts each pretoken once more, its bytes being spelled by letters.
+    inner: Option<Splitter>,
     merging: Merging,
     /// By place in the table: the id of each token.
     ids: Vec<u32>,
@@ -145,42 +148,38 @@ pub struct Encoder {
 impl Encodes for Encoder {
     /// A byte without a token is left to Python.
     fn encode(&self, text: &str, out: &mut Vec<u32>) -> Option<()> {
-        let mut memory = self.memories.take().unwrap_or_else(|| {
-            let group = Box::new(Group {
-                keys: [Key::default(); GROUP],
-                made: [0; MADE + FEW + 1],
-                size: 0,
-                left: [(0, 0); GROUP],
-                count: 0,
-                hashes: [0; GROUP],
-            });
-            let (known, work) = (Known::new(), Work::default());
-            Memory {
-                words: Words { known, work },
-                block: Box::new([0; BLOCK]),
-                group,
-            }
-        });
-        let done = self.encode_with(&mut memory, text.as_bytes(), out);
-        memory.words.work.shrink();
-        self.memories.leave(memory);
-        done
+        self.encode_up_to(text, usize::MAX, out)
     }
 
     /// Tokens have all bytes of a pretoken, one after the other.
-    fn encode_placed(&self, text: &str) -> Option<(Vec<u32>, Spans)> {
+    fn encode_placed(&self, text: &str, most: usize) -> Option<(Vec<u32>, Spans)> {
         let sizes = self.sizes.as_ref()?;
         let (mut ids, mut spans) = (vec![], Spans::default());
-        self.encode(text, &mut ids)?;
+        self.encode_up_to(text, most, &mut ids)?;
         spans.reserve(ids.len())?;
         let mut rest = ids.iter().copied();
-        match &self.splitter {
-            Some(steps) if steps.plain().is_none() => {
-                for piece in steps.pieces(text.as_bytes())? {
-                    spans.fill(piece, &mut rest, sizes)?;
+        let pieces = match &self.splitter {
+            // A table that covers leaves no gaps, so it matters only to what cuts once more.
+            Some(steps) if steps.plain().is_none() || self.inner.is_some() => {
+                steps.pieces(text.as_bytes())?
+            }
+            _ if ids.len() > most => vec![(0, sizes.of_all(&ids)?)],
+            _ => vec![(0, text.len() as u32)],
+        };
+        for (start, end) in pieces {
+            if ids.len() > most && spans.starts.len() == ids.len() {
+                break;
+            }
+            let piece = &text.as_bytes()[start as usize..end as usize];
+            match &self.inner {
+                None => spans.fill((start, end), &mut rest, sizes)?,
+                Some(inner) => {
+                    for part in cut_by_letters(inner, piece)? {
+                        let part = (start + part.start as u32, start + part.end as u32);
+                        spans.fill(part, &mut rest, sizes)?;
+                    }
                 }
             }
-            _ => spans.fill((0, text.len() as u32), &mut rest, sizes)?,
         }
         spans.in_characters(text.as_bytes(), 0);
         Some((ids, spans))
@@ -190,10 +189,10 @@ impl Encodes for Encoder {
 impl Encoder {
     /// `held` has the table, of which `ids` are the ids; none of these is `NONE`. `lookup_first`:
     /// a whole pretoken that is a token becomes it, whatever merging gives. No splitter: a text is
-    /// one pretoken.
+    /// one pretoken; the inner one cuts what the other leaves, its bytes being spelled by letters.
     pub fn new(
         held: Arc<Object>,
-        splitter: Option<Splitter>,
+        (splitter, inner): (Option<Splitter>, Option<Splitter>),
         merging: Merging,
         ids: Vec<u32>,
         lookup_first: bool,
@@ -213,10 +212,15 @@ impl Encoder {
                 }
             }
         }
-        let sizes = Sizes::of((0..ids.len()).map(|at| (ids[at], tokens.size(at))));
+        // A token's suffix stands for no byte of a text; which tokens end in it, Python tells.
+        let sizes = match merging.has_suffix() {
+            true => None,
+            false => Sizes::of((0..ids.len()).map(|at| (ids[at], tokens.size(at)))),
+        };
         Some(Encoder {
             held,
             splitter,
+            inner,
             merging,
             ids,
             whole,
@@ -229,11 +233,43 @@ impl Encoder {
         Some(&self.held.table()?.tokens)
     }
 
-    fn encode_with(&self, memory: &mut Memory, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
+    /// Appends the ids of a text, or those of a beginning that ends with a pretoken, if these are
+    /// more than `most`.
+    fn encode_up_to(&self, text: &str, most: usize, out: &mut Vec<u32>) -> Option<()> {
+        let mut memory = self.memories.take().unwrap_or_else(|| {
+            let group = Box::new(Group {
+                keys: [Key::default(); GROUP],
+                made: [0; MADE + FEW + 1],
+                size: 0,
+                left: [(0, 0); GROUP],
+                count: 0,
+                hashes: [0; GROUP],
+            });
+            let (known, work) = (Known::new(), Work::default());
+            Memory {
+                words: Words { known, work },
+                block: Box::new([0; BLOCK]),
+                group,
+            }
+        });
+        let limit = out.len().saturating_add(most);
+        let done = self.encode_with(&mut memory, text.as_bytes(), limit, out);
+        memory.words.work.shrink();
+        self.memories.leave(memory);
+        done
+    }
+
+    fn encode_with(
+        &self,
+        memory: &mut Memory,
+        text: &[u8],
+        limit: usize,
+        out: &mut Vec<u32>,
+    ) -> Option<()> {
         if text.len() > LONGEST {
             return None;
         }
-        let mut one = |memory: &mut Memory, start: usize, end: usize| {
+        let one = |memory: &mut Memory, start: usize, end: usize, out: &mut Vec<u32>| {
             let key = memory.words.known.key(text, start, end)?;
             out.try_reserve(end - start).ok()?;
             self.piece(&mut memory.words, &text[start..end], &key, 0, out)
@@ -241,12 +277,33 @@ impl Encoder {
         let Some(splitter) = &self.splitter else {
             return match text {
                 [] => Some(()),
-                _ => one(memory, 0, text.len()),
+                _ => one(memory, 0, text.len(), out),
             };
         };
         let Some(table) = splitter.plain() else {
-            let mut pieces = splitter.pieces(text)?.into_iter();
-            return pieces.try_for_each(|(start, end)| one(memory, start as usize, end as usize));
+            let pieces = splitter.pieces(text)?;
+            let mut end = 0;
+            let gaps = pieces.iter().any(|&(start, after)| {
+                let before = std::mem::replace(&mut end, after);
+                start != before
+            });
+            let mut start = 0;
+            for some in pieces.chunks(GROUP) {
+                if gaps {
+                    for &(start, end) in some {
+                        one(memory, start as usize, end as usize, out)?;
+                    }
+                } else {
+                    for (place, &(_, end)) in memory.block.iter_mut().zip(some) {
+                        *place = end;
+                    }
+                    start = self.group(memory, text, start, 0..some.len(), out)?;
+                }
+                if out.len() > limit {
+                    break;
+                }
+            }
+            return Some(());
         };
         let mut cursor = table.cursor();
         let mut start = 0;
@@ -257,6 +314,9 @@ impl Encoder {
                 let last = count.min(first + GROUP);
                 start = self.group(memory, text, start, first..last, out)?;
                 first = last;
+                if out.len() > limit {
+                    return Some(());
+                }
             }
         }
         Some(())
@@ -375,20 +435,69 @@ impl Encoder {
             out.extend_from_slice(ids);
             return Some(());
         }
-        let tokens = self.tokens()?;
-        let hash = if hash == 0 { tokens.hash(piece) } else { hash };
         let before = out.len();
-        match tokens
-            .find_hashed(piece, hash)
-            .map(|at| self.whole[at as usize])
-        {
-            Some(id) if id != NONE => out.push(id),
-            _ => {
-                self.merging.run(piece, work)?;
-                out.extend(work.symbols.iter().map(|&symbol| self.ids[symbol as usize]));
+        match &self.inner {
+            None => self.part(piece, hash, work, out)?,
+            Some(inner) => {
+                for part in cut_by_letters(inner, piece)? {
+                    self.part(&piece[part], 0, work, out)?;
+                }
             }
         }
         known.remember(key, piece, &out[before..]);
         Some(())
     }
+
+    /// The same of what is cut no more, whether it was met or not.
+    #[inline(always)]
+    fn part(&self, part: &[u8], hash: u64, work: &mut Work, out: &mut Vec<u32>) -> Option<()> {
+        let tokens = self.tokens()?;
+        let hash = if hash == 0 { tokens.hash(part) } else { hash };
+        match tokens
+            .find_hashed(part, hash)
+            .map(|at| self.whole[at as usize])
+        {
+            Some(id) if id != NONE => out.push(id),
+            _ => {
+                self.merging.run(part, work)?;
+                out.extend(work.symbols.iter().map(|&symbol| self.ids[symbol as usize]));
+            }
+        }
+        Some(())
+    }
+}
+
+/// Where a pretoken is cut by what sees a letter for each of its bytes (twin: `ByteChars` in
+/// `text/split.py`).
+fn cut_by_letters(inner: &Splitter, piece: &[u8]) -> Option<Vec<Range<usize>>> {
+    let mut letters = String::new();
+    letters.try_reserve(2 * piece.len()).ok()?; // none has more than two bytes
+    letters.extend(piece.iter().map(|&byte| letter(byte)));
+    let letters = letters.as_bytes();
+    let (mut at, mut bytes) = (0, 0);
+    let mut bytes_before = |place: u32| {
+        let between = &letters[at..place as usize];
+        bytes += between.iter().filter(|&byte| byte & 0xC0 != 0x80).count();
+        at = place as usize;
+        bytes
+    };
+    let pieces = inner.pieces(letters)?.into_iter();
+    Some(
+        pieces
+            .map(|(start, end)| bytes_before(start)..bytes_before(end))
+            .collect(),
+    )
+}
+
+/// The letter of a byte in GPT-2's alphabet (twin: `text/bytechars.py`): itself where it can be
+/// printed, else one from U+0100 on.
+fn letter(byte: u8) -> char {
+    let code = u32::from(byte);
+    let moved = match code {
+        0..=0x20 => 0x100 + code,
+        0x7F..=0xA0 => 0x121 + (code - 0x7F),
+        0xAD => 0x143,
+        _ => code,
+    };
+    char::from_u32(moved).unwrap_or(char::REPLACEMENT_CHARACTER)
 }

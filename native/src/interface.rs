@@ -32,7 +32,7 @@ use crate::training::{Counter, Learner};
 use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 21;
+const INTERFACE: u32 = 22;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -756,17 +756,21 @@ unsafe fn as_text<'a>(text: *const u8, size: usize) -> Result<&'a str, NotMine> 
 }
 
 /// An encoder over a table, by merges over it (0: none, then by `form`, the canonical form of its
-/// numbers). `splitter` 0: a text is one pretoken. `ids`: of the table's tokens; `count` 0: they
-/// are its numbers.
+/// numbers). `splitter` 0: a text is one pretoken; `inner` 0: nothing cuts its bytes, spelled by
+/// letters, once more. `suffix`: glued to the last byte of a pretoken. `ids`: of the table's
+/// tokens; `count` 0: they are its numbers.
 ///
 /// # Safety
-/// `count` values at `ids`.
+/// `count` values at `ids`, `suffix_size` bytes at `suffix`.
 #[no_mangle]
 pub unsafe extern "C" fn encoder_new(
     splitter: i64,
+    inner: i64,
     table: i64,
     merges: i64,
     form: i64,
+    suffix: *const u8,
+    suffix_size: usize,
     ids: *const u32,
     count: usize,
     lookup_first: u32,
@@ -774,12 +778,14 @@ pub unsafe extern "C" fn encoder_new(
     guarded(|| {
         let held = or_python(get(table))?;
         let known = or_python(held.table())?;
-        let mut bytes = [NONE; 256];
-        for byte in 0..=u8::MAX {
-            if let Some(at) = known.tokens.find(&[byte]) {
-                bytes[usize::from(byte)] = at;
-            }
-        }
+        let suffix = given(suffix, suffix_size);
+        let symbols = |after: &[u8]| {
+            std::array::from_fn(|byte| {
+                let symbol = [&[byte as u8], after].concat();
+                known.tokens.find(&symbol).unwrap_or(NONE)
+            })
+        };
+        let bytes = symbols(&[]);
         let object = or_python(get(if merges == 0 { form } else { merges }))?;
         let merging = match (object.merges(), object.form()) {
             (Some(list), _) if list.fits(known) => {
@@ -798,12 +804,16 @@ pub unsafe extern "C" fn encoder_new(
             0 => known.numbers.clone(),
             _ => given(ids, count).to_vec(),
         };
-        let splitter = match splitter {
-            0 => None,
-            number => Some(or_python(or_python(get(number))?.splitter())?.clone()),
+        let cutting = |number: i64| match number {
+            0 => Ok(None),
+            _ => Ok(Some(or_python(or_python(get(number))?.splitter())?.clone())),
         };
-        let merging = or_python(merging)?;
-        let made = Encoder::new(held.clone(), splitter, merging, ids, lookup_first != 0);
+        let splitters = (cutting(splitter)?, cutting(inner)?);
+        let mut merging = or_python(merging)?;
+        if !suffix.is_empty() {
+            merging = merging.with_suffix(symbols(suffix));
+        }
+        let made = Encoder::new(held.clone(), splitters, merging, ids, lookup_first != 0);
         Ok(hold(Object::Encoder(Box::new(or_python(made)?))))
     })
 }
@@ -1087,16 +1097,22 @@ pub unsafe extern "C" fn ids_copy(
     })
 }
 
-/// The ids of a text with the characters that each stands for: the number of what holds them.
+/// The ids of a text with the characters that each stands for: the number of what holds them. If
+/// there are more than `most` ids, those at the end may be left out.
 ///
 /// # Safety
 /// `size` bytes at `text`.
 #[no_mangle]
-pub unsafe extern "C" fn encoder_encode_placed(encoder: i64, text: *const u8, size: usize) -> i64 {
+pub unsafe extern "C" fn encoder_encode_placed(
+    encoder: i64,
+    text: *const u8,
+    size: usize,
+    most: usize,
+) -> i64 {
     guarded(|| {
         let object = or_python(get(encoder))?;
         let encoder = or_python(object.encoder())?;
-        let (ids, spans) = or_python(encoder.encode_placed(as_text(text, size)?))?;
+        let (ids, spans) = or_python(encoder.encode_placed(as_text(text, size)?, most))?;
         Ok(hold(Object::Placed(ids, spans)))
     })
 }

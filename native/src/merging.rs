@@ -19,7 +19,9 @@ pub struct Merging {
     products: Vec<u32>,
     /// The symbol of each byte, `NONE` where it has none.
     bytes: [u32; 256],
-    /// The rank of each pair of bytes.
+    /// The same of a pretoken's last byte, if a suffix is glued to it.
+    lasts: Option<Box<[u32; 256]>>,
+    /// The rank of each pair of bytes of which none has the suffix.
     first: Vec<u32>,
 }
 
@@ -123,8 +125,41 @@ impl Merging {
             pairs,
             products: products.to_vec(),
             bytes,
+            lasts: None,
             first,
         })
+    }
+
+    /// The same where a suffix is glued to a pretoken's last byte, with the symbol of each byte
+    /// that has it.
+    pub fn with_suffix(self, lasts: [u32; 256]) -> Self {
+        Merging {
+            lasts: Some(Box::new(lasts)),
+            ..self
+        }
+    }
+
+    /// Whether a suffix is glued to a pretoken's last byte.
+    pub fn has_suffix(&self) -> bool {
+        self.lasts.is_some()
+    }
+
+    /// The symbol of a place of a pretoken, and the rank of the pair that it begins.
+    #[inline(always)]
+    fn symbol(&self, text: &[u8], place: usize) -> (u32, u32) {
+        let byte = text[place];
+        let own = self.bytes[usize::from(byte)];
+        let last = |lasts: &[u32; 256], byte: u8| lasts[usize::from(byte)];
+        match (text.get(place + 1), &self.lasts) {
+            (None, None) => (own, NONE),
+            (None, Some(lasts)) => (last(lasts, byte), NONE),
+            (Some(&right), Some(lasts)) if place + 2 == text.len() => {
+                let right = last(lasts, right);
+                let known = own != NONE && right != NONE;
+                (own, if known { self.pairs.rank(own, right) } else { NONE })
+            }
+            (Some(&right), _) => (own, self.first[pair(byte, right)]),
+        }
     }
 
     /// Merges the bytes of a pretoken; what comes of it is in `work.symbols`. None: a byte has no
@@ -134,17 +169,16 @@ impl Merging {
         if text.len() > SHORT {
             return self.link(text, work);
         }
-        for &byte in text {
-            let symbol = self.bytes[usize::from(byte)];
+        work.ranks.clear();
+        for place in 0..text.len() {
+            let (symbol, rank) = self.symbol(text, place);
             if symbol == NONE {
                 return None;
             }
             work.symbols.push(symbol);
+            work.ranks.push(rank);
         }
-        work.ranks.clear();
-        for two in text.windows(2) {
-            work.ranks.push(self.first[pair(two[0], two[1])]);
-        }
+        work.ranks.pop(); // the last symbol begins no pair
         self.scan(work);
         Some(())
     }
@@ -189,14 +223,12 @@ impl Merging {
         nodes.clear();
         nodes.try_reserve(text.len()).ok()?;
         queues.make_room(self.products.len());
-        for (place, &byte) in text.iter().enumerate() {
-            let symbol = self.bytes[usize::from(byte)];
+        for place in 0..text.len() {
+            let (symbol, rank) = self.symbol(text, place);
             if symbol == NONE {
                 queues.clear();
                 return None;
             }
-            let right = text.get(place + 1);
-            let rank = right.map_or(NONE, |&right| self.first[pair(byte, right)]);
             queues.put(rank, place);
             nodes.push(Node {
                 symbol,

@@ -37,6 +37,12 @@ impl Sizes {
         }
     }
 
+    /// How many bytes some tokens have together; None: an id has no size, or they are too many.
+    pub fn of_all(&self, ids: &[u32]) -> Option<u32> {
+        ids.iter()
+            .try_fold(0u32, |all, &id| all.checked_add(self.get(id)?))
+    }
+
     #[inline(always)]
     fn get(&self, id: u32) -> Option<u32> {
         self.sizes

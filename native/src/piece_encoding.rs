@@ -304,7 +304,7 @@ impl Encodes for PieceEncoder {
         done.map(|_| ())
     }
 
-    fn encode_placed(&self, text: &str) -> Option<(Vec<u32>, Spans)> {
+    fn encode_placed(&self, text: &str, _most: usize) -> Option<(Vec<u32>, Spans)> {
         let mut memory = self.model.memories.take().unwrap_or_else(Memory::new);
         memory.spans = Some(Spans::default());
         let mut ids = vec![];

@@ -61,6 +61,8 @@ impl Behavior {
 /// One step of a pre-tokenizer.
 pub struct Table {
     ascii: [u8; 128],
+    /// By byte: whether a match may begin with it, as with all that are not ASCII.
+    begins: [bool; 256],
     pages: Box<[u8; 0x2000]>,
     classes: Box<[u8; 0x10000]>,
     entries: Box<[u32; ENTRIES]>,
@@ -152,8 +154,13 @@ impl Table {
             end: given.end as usize,
         };
         let (strides, blocks) = (Strides::of(&table), Blocks::of(&table, OPEN));
+        let begins = std::array::from_fn(|byte| match ascii.get(byte) {
+            Some(&class) => given.entries[given.start as usize + usize::from(class)] & BACK == 0,
+            None => true,
+        });
         Some(Table {
             ascii,
+            begins,
             pages: boxed(0, numbers?.into_iter())?,
             classes: boxed(0, given.classes.iter().copied())?,
             entries: boxed(BACK, given.entries.iter().copied())?,
@@ -252,7 +259,13 @@ impl Table {
         }
     }
 
-    /// Writes the ends of the next matches, and of single characters between them, those with
+    /// How many bytes come first with which no match begins.
+    fn never_begins(&self, text: &[u8]) -> usize {
+        let begins = |&byte: &u8| self.begins[usize::from(byte)];
+        text.iter().position(begins).unwrap_or(text.len())
+    }
+
+    /// Writes the ends of the next matches, and of parts of what lies between them, those with
     /// `GAP`; how many. None: characters are read again and again, so Python does it.
     pub fn scan(&self, text: &[u8], cursor: &mut Cursor, out: &mut [u32; BLOCK]) -> Option<usize> {
         let mut at = *cursor;
@@ -300,6 +313,7 @@ impl Table {
             } else {
                 at.begin += self.letter(text, at.begin).1;
                 at.begin = at.begin.min(text.len());
+                at.begin += self.never_begins(&text[at.begin..]);
                 out[count] = at.begin as u32 | GAP;
                 at.last = at.begin;
             }
@@ -343,7 +357,12 @@ impl Table {
     ) -> Option<()> {
         let Stretches { found, block } = work;
         found.clear();
+        // Most steps have nothing to say of most pretokens of the steps before.
+        if !text.is_empty() && self.never_begins(text) == text.len() {
+            found.push((text.len() as u32, self.invert));
+        }
         let mut cursor = self.cursor();
+        cursor.finished = !found.is_empty();
         let mut in_gap = false;
         while !cursor.finished {
             let count = self.scan(text, &mut cursor, block)?;
@@ -608,6 +627,7 @@ pub mod tests {
             let mut quick = any_table(&mut random, round % 2 == 0);
             let mut plain = any_table(&mut random, false);
             plain.entries = quick.entries.clone();
+            plain.begins = quick.begins;
             plain.strides = Strides::none(1024, 8);
             plain.blocks = None;
             // However many places are open.

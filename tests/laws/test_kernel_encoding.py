@@ -39,6 +39,7 @@ from bpe_interop.model import (
     RankTable,
     Vocab,
 )
+from bpe_interop.sources import load_source
 from bpe_interop.steps import (
     JoinBytes,
     JoinPieces,
@@ -60,7 +61,9 @@ from bpe_interop.text.unicode import LAST, PAGE
 from bpe_interop.theory import split_tables as tables
 from bpe_interop.theory.automata import Machine, machine_of
 from bpe_interop.tokenizer import Tokenizer
+from fixtures import TOKENIZERS
 from trust.kernel import pieces
+from trust.kernel.texts import short_texts
 from trust.kernel.works import compare
 
 NATIVE = running().kernel == "native"
@@ -282,12 +285,17 @@ def test_the_kernel_answers_as_python_does(name: str, count: int) -> None:
 def test_what_a_model_has_decides_who_encodes() -> None:
     assert plan_of(small()).part is not None
     beyond = {
-        "affixes": small(affixes=Affixes(suffix=b"x"), merges=PairList(())),
+        "affixes": small(affixes=Affixes(prefix=b"x"), merges=PairList(())),
+        "affixes ": small(affixes=Affixes(suffix=b"x"), merges=RankTable(small().vocab.ids)),
+        "affixes  ": replace(characters(), affixes=Affixes(suffix=b"x"), merges=PairList(())),
         "of several kinds": small(vocab=Vocab(small().vocab.ids, {256: "unused"})),
         "no table  ": replace(characters(), pretokenizer=(Metaspace("_", "always"),)),
         "irregular  ": replace(characters(), vocab=Vocab({b"": 7, b"a": 0}), merges=PairList(())),
         "names the token for a byte": merging_bytes(),
-        "another token": small(fallback=Fallback("unknown", unknown=300)),
+        "another token": small(fallback=Fallback("unknown", unknown=300, byte_fallback=True)),
+        "names the token for unknown": small(
+            merges=PairList(((b"a", b"b"),)), fallback=Fallback("unknown", unknown=97)
+        ),
         "not stated": small(pretokenizer=None),
         "no table": small(pretokenizer=(PrefixSpace(),)),
         "irregular": small(vocab=Vocab({**small().vocab.ids, b"": 999}), lookup_first=True),
@@ -298,6 +306,47 @@ def test_what_a_model_has_decides_who_encodes() -> None:
         found = plan_of(model)
         assert found.part is None
         assert why.strip() in found.why_not
+
+
+LETTERS = (
+    "\u00f2 \u00b2\u00bc12",
+    "a\u00b212345",
+    "x\u00b2\u00b23456 7",
+    "\u0661\u06622 !!\u00e9'S",
+)
+
+
+@needs_library
+@pytest.mark.parametrize("name", ["stacked-tiny", "clip-tiny"])
+def test_steps_that_see_letters_and_a_suffix_are_in_the_kernel(name: str) -> None:
+    """Falcon's and CLIP's kind. With tokenizers, ids of many texts are in the goldens."""
+    folder = TOKENIZERS / name / "huggingface"
+    engine = EngineTokenizer.from_file(str(folder / "tokenizer.json"))
+    encoder = Encoder(load_source(folder).model)
+    assert encoder._plan.part is not None
+    rng = random.Random(2)
+    texts = [*LETTERS, *map(repair, short_texts(rng, (*LETTERS, *"ab 1\u00b2", "</w>", "99")))]
+    for text in (*texts, "".join(texts), "ab" * 300):
+        found = encoder.encode_with_offsets(text)
+        assert [found[0], encoder.encode(text)] == [
+            engine.encode(text, add_special_tokens=False).ids
+        ] * 2
+        with set_aside():
+            assert Encoder(replace(encoder.model)).encode_with_offsets(text) == found
+
+
+@needs_library
+@pytest.mark.parametrize("steps", [(one(spellings.GPT2),), (one("a+"), one("b+")), ()])
+def test_what_is_asked_for_is_a_beginning(steps: tuple[PreTokenizerStep, ...]) -> None:
+    encoder = Encoder(small(pretokenizer=steps, added=()))
+    text = "abab a\u00e9\u65e5 xyz " * 60
+    ids, spans = encoder.encode_with_offsets(text)
+    for most in (0, 1, 2, 64, 200, len(ids) - 1, len(ids)):
+        some, places = encoder.encode_with_offsets(text, most=most)
+        assert min(most + 1, len(ids)) <= len(some) <= len(ids)
+        assert (some, places) == (ids[: len(some)], spans[: len(some)])
+    one_text = (one(spellings.GPT2),)
+    assert steps != one_text or len(encoder.encode_with_offsets(text, most=9)[0]) < len(ids) / 2
 
 
 @needs_library

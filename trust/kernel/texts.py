@@ -9,19 +9,30 @@ by looking through all symbols.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import get_args
+from typing import Any, get_args
 
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, PatternError
 from bpe_interop.kernel import is_aside
 from bpe_interop.kernel.splitter import splitter_of
-from bpe_interop.model import AddedToken, Allowed, BPEModel, RankTable, Vocab
+from bpe_interop.model import (
+    AddedToken,
+    Affixes,
+    Allowed,
+    BPEModel,
+    Fallback,
+    MergeRule,
+    PairList,
+    RankTable,
+    Vocab,
+)
 from bpe_interop.steps import (
     Behavior,
+    ByteChars,
     Digits,
     JoinBytes,
     Lowercase,
@@ -87,6 +98,13 @@ def random_steps(rng: random.Random) -> tuple[PreTokenizerStep, ...]:
     if rng.random() < 0.4:
         return (_whole(rng),)
     return tuple(_step(rng) for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3))))
+
+
+def _spelled_steps(rng: random.Random) -> tuple[PreTokenizerStep, ...]:
+    """The same, now and then with steps that see the letters of bytes, as Falcon's."""
+    if rng.random() < 0.8:
+        return random_steps(rng)
+    return (*random_steps(rng), ByteChars(), *(_step(rng) for _ in range(rng.choice((1, 1, 2)))))
 
 
 def _whole(rng: random.Random) -> Split:
@@ -166,14 +184,38 @@ def random_model(rng: random.Random) -> BPEModel:
         if isinstance(rule, RankTable) and rule.ranks == ids:
             rule = RankTable(ids)
     added = [AddedToken("<s>", 2**21), AddedToken("a b", 2**21 + 1, special=False)]
-    return BPEModel(
+    model = BPEModel(
         vocab=Vocab(ids),
         merges=rule,
         lookup_first=rng.random() < 0.5,
         normalizer=(),
-        pretokenizer=random_steps(rng),
+        pretokenizer=_spelled_steps(rng),
         added=tuple(added[: rng.choice((0, 0, 1, 2))]),
     )
+    return replace(model, **_suffixed(rule, ids, rng))
+
+
+def _suffixed(rule: MergeRule, ids: Mapping[bytes, int], rng: random.Random) -> dict[str, Any]:
+    """Now and then, what a list of merges becomes where a suffix ends pretokens, as CLIP's."""
+    if not isinstance(rule, PairList) or rng.random() < 0.7:
+        return {}
+    suffix = rng.choice((b"</w>", b"a"))
+    most = rng.choice((256, 256, 250))
+    ends = (bytes((byte,)) + suffix for byte in (*b"abc", *range(most)))
+    tokens = dict.fromkeys((*ids, *ends))
+    pairs = [*rule.pairs]
+    for left, right in rule.pairs:
+        if rng.random() < 0.5:
+            pairs.insert(rng.randrange(len(pairs) + 1), (left, right + suffix))
+            tokens.update(dict.fromkeys((right + suffix, left + right + suffix)))
+    missing = Fallback("unknown", ids[rng.choice([*ids])]) if rng.random() < 0.5 else Fallback()
+    numbers = {token: ids.get(token, 2**16 + place) for place, token in enumerate(tokens)}
+    return {
+        "vocab": Vocab(numbers),
+        "merges": PairList(tuple(pairs)),
+        "affixes": Affixes(suffix=suffix),
+        "fallback": missing,
+    }
 
 
 def encoded(rng: random.Random) -> list[Case]:
