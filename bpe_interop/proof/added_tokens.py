@@ -9,6 +9,7 @@ from itertools import chain, islice, product
 from ..diff.tokens import added_difference
 from ..model import AddedToken, BPEModel
 from ..quoting import show
+from ..steps import Replace
 from ..text.decoders import joins_pieces
 from ..theory.added_tokens import (
     SoughtText,
@@ -76,7 +77,7 @@ def _compared(
     why = f"{len(left):,} and {len(right):,} {name}; {added_difference(one, two)}"
     if not counts(name, pair.scope):
         return Stage(name, "different", why, only[0].text)
-    texts = _some(_texts_with(only, chain(*every)))
+    texts = _some(chain(_unreplaced(pair, only), _texts_with(only, chain(*every))))
     witness = next(filter(pair.differ_in_scope, texts), None)
     if witness is None:
         return Stage(name, "unknown", why + NO_TEXT)
@@ -106,6 +107,16 @@ def _texts_with(tokens: Iterable[AddedToken], others: Iterable[AddedToken]) -> I
         yield from overlapping_texts(text, other)
         for space in ("", " "):
             yield from (f"{text}{space}{other}", f"{other}{space}{text}")
+
+
+def _unreplaced(pair: TwoModels, tokens: Iterable[AddedToken]) -> Iterator[str]:
+    """Texts that a replacement of the normalizer makes into a token's, or out of one."""
+    steps = (*(pair.a.normalizer or ()), *(pair.b.normalizer or ()))
+    for token, step in product(tokens, dict.fromkeys(steps)):
+        if isinstance(step, Replace) and isinstance(step.pattern, str):
+            # Where nothing is put, this is the pattern between all characters.
+            yield token.text.replace(step.content, step.pattern)
+            yield from overlapping_texts(token.text, step.pattern)
 
 
 def left_to_chance(model: BPEModel) -> str:
