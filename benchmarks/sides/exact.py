@@ -127,7 +127,7 @@ def _answer(encode: Callable[[str], Any], text: str) -> list[int] | int | str:
         return answer if isinstance(answer, int) else [int(one) for one in answer]
     except KeyboardInterrupt:
         raise
-    except BaseException as error:
+    except BaseException as error:  # a panic of Rust is no Exception
         return _first_line(error)
 
 
