@@ -211,14 +211,16 @@ def _beside(of: _Tokenizer, corpus: str, *, seen: bool, least: float) -> Work:
             "seen": "yes" if seen else "",
             "share": "0.2",
         },
-        processes=0 if seen else 3,
+        processes=0 if seen else 4,  # who is first pays a fifth more, so each is as often
         corpus=corpus,
         share=0.2 if seen else 0.1,
         environ=SINGLE,
         note="gigatoken refuses all of these but Qwen3, so they are measured beside our own speed "
         "on cl100k, on the same texts. Each round of never-seen text is a new process.",
         why="DeepSeek's six steps and CLIP's two are not known to be one pattern, so each runs on "
-        "the pretokens of the one before. CLIP's normalizer (Replace, Lowercase) runs in Python.",
+        "the pretokens of the one before. CLIP's normalizer (Replace, Lowercase) runs in Python. "
+        "p50k and Falcon cut English into 6 and 7 % more pretokens, code into 10 and 17 %, and "
+        "code has 26 and 20 % more ids.",
     )
 
 

@@ -254,6 +254,7 @@ def _contradiction(model: BPEModel, stated: str, given: str) -> SourceError:
     return SourceError(
         f"the source (or its preset) says that {stated}, and {given} was given",
         where=model.origin.name,
-        fix="leave it out; to change it on purpose, convert with extend instead, in one step: "
-        "bpe-interop extend SRC DST, with --template, --chat-template, or --role ROLE=TOKEN",
+        fix="leave it out; to change it on purpose, write extend in place of convert, with the "
+        "same options: bpe-interop extend SRC DST --to FORMAT, and --template, --chat-template, "
+        "--eos TOKEN, or --role ROLE=TOKEN",
     )

@@ -668,8 +668,9 @@ def _show_written(
     if settings.validation is not None:
         of_validation = f"{many(counts['val_documents'], 'document')}, {counts['val_tokens']:,} ids"
         lines("validation", [of_validation])
-    if not settings.marks_documents and settings.eos is None and not settings.template:
-        between = "no id stands between documents; --eos TOKEN puts one there"
+    if settings.eos is None and not settings.template:
+        marked = ", which the index marks" if settings.marks_documents else ""
+        between = f"no id stands between documents{marked}; --eos TOKEN puts one there"
         lines("note", [between])
     empty, replaced = counts["empty"], counts["replaced"]
     if empty:

@@ -53,7 +53,7 @@ def verify_shards_command(folder: str, sample: int, seed: int, json_output: bool
     """Check a folder of token files: each file's sha256, and a sample against the texts.
 
     The ids of each document of the sample must be those of our own encoder, and they are decoded
-    and compared with the source's bytes.
+    and compared with the source's text.
     """
     with progress("checking") as tick:
         checked = check_token_files(folder, sample=sample, seed=seed, tick=tick)
@@ -73,7 +73,9 @@ def verify_shards_command(folder: str, sample: int, seed: int, json_output: bool
     else:
         counts = checked.manifest.counts
         lines("files", [f"{checked.files:,}, {counts['tokens']:,} ids"])
-        same = f"{checked.same_bytes:,} of {checked.sampled:,} decoded to the source's bytes"
+        same = f"{checked.same_bytes:,} of {checked.sampled:,} decode to the source's text"
+        if checked.same_bytes < checked.sampled:
+            same += ", the tokenizer gives the others not back"
         have = "has" if checked.sampled == 1 else "have"
         compared = f"{many(checked.sampled, 'document')} {have} the right ids; {same}"
         lines("sample", [compared if checked.sampled else "no document was compared"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..arguments import TEXTS, names, one_of, several
-from ..engines.rows import engine_row
+from ..engines.rows import SERVER, engine_row
 from ..errors import ArgumentError, SourceError, UnstatedError
 from ..model import BPEModel
 from ..presets import ways_to_say
@@ -437,7 +438,7 @@ def _run(
     """
     a, b, modes = sides.a, sides.b, sides.modes
     inside = inside_of(scope, (a.source.model, b.source.model))
-    ran, cut_short, left_out = Tally(), False, 0
+    ran, cut_short, shown_early, left_out = Tally(), False, False, 0
     decoded, odd = 0, list[OddToken]()
     # An object, or an encoder that a lock shares, cannot be built again in another process.
     pair = sides.pair(options.isolate and a.name is not None and b.name is not None)
@@ -464,7 +465,11 @@ def _run(
         left_out = len(asked) - len(texts)
         begin(options.tick, "awkward texts", len(texts))
         names = f"a ({a.engine.name})", f"b ({b.engine.name})"
-        ran = compare_in(pair, names, texts, modes, options.tick, PATIENCE)
+        # A server is asked text by text, which takes minutes; a difference soon shows.
+        served = SERVER in (a.engine.name, b.engine.name) and not options.thorough
+        enough = AFTER_PROOF if served else sys.maxsize
+        ran = compare_in(pair, names, texts, modes, options.tick, PATIENCE, enough)
+        shown_early = served and ran.differing > 0 and ran.texts < len(texts)
     except KeyboardInterrupt:
         ran.interrupted = True
     finally:
@@ -490,6 +495,11 @@ def _run(
         ran.notes.append(
             f"the difference is proved and shown by a text, so only {ran.texts:,} awkward "
             "texts were run; --thorough (thorough=True) runs all"
+        )
+    if shown_early and not ran.interrupted:
+        ran.notes.append(
+            f"the server gives other ids, so only {ran.texts:,} awkward texts were run; "
+            "--thorough (thorough=True) runs all"
         )
     if ran.one_failed >= PATIENCE:
         ran.notes.append(

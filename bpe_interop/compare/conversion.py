@@ -309,7 +309,8 @@ class _SourceFolder:
         except EngineMissingError:
             return None  # the target's check says so
         except EngineError as error:
-            return Check(self.library, "", skipped=error.what, of="source")
+            why = "; ".join(filter(None, (error.what, error.fix.partition("; ")[0])))
+            return Check(self.library, "", skipped=why, of="source")
         tally = ask_both(self.own, engine, self.texts, self.modes, tick, patience=1)
         if tally.mismatch is not None:
             return ServedOtherwise(

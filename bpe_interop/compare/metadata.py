@@ -15,19 +15,24 @@ _SETTINGS = ("truncation", "padding")
 
 
 def metadata_apart(
-    a: BPEModel | None, b: BPEModel | None, differences: Iterable[Difference]
+    a: BPEModel | None,
+    b: BPEModel | None,
+    differences: Iterable[Difference],
+    files: tuple[BPEModel | None, BPEModel | None],
 ) -> tuple[Difference, ...]:
     """In which metadata two models differ: roles, chat template, truncation and padding.
 
     What one side does not state differs too: a chat template that is gone is not served. A model
     is None where a side's files cannot be read as one; ``differences`` are those of all fields.
+    ``files`` are the models of the sides' own files, which loaders read, whatever engine runs.
     """
     # Flags of added tokens are not among these: those that change ids are compared as such.
     if a is None or b is None:
         how = "a side's files cannot be read as a model, so it is not compared"
         return (Difference("metadata", "unstated", how),)
     chat = (each for each in differences if each.field == "chat_template")
-    return (*_roles(a, b), *chat, *_named_chats(a, b), *_batching(a, b), *_loaders(a, b))
+    loaders = _loaders(files[0] or a, files[1] or b)
+    return (*_roles(a, b), *chat, *_named_chats(a, b), *_batching(a, b), *loaders)
 
 
 def _loaders(a: BPEModel, b: BPEModel) -> Iterator[Difference]:

@@ -389,10 +389,11 @@ def compare_in(
     modes: Sequence[Mode],
     tick: Tick = no_progress,
     patience: int = sys.maxsize,
+    enough: int = sys.maxsize,
 ) -> Tally:
     """As :func:`ask_both`, wherever the two sides run; on Ctrl-C it gives what was done so far.
 
-    ``names`` are what failures call the sides.
+    ``names`` are what failures call the sides. Of ``enough`` texts, one that differs ends it.
     """
     tally, stream = Tally(modes=list(modes)), iter(texts)
     try:
@@ -400,6 +401,8 @@ def compare_in(
         while tally.one_failed < patience and (chunk := list(islice(stream, _CHUNK))):
             _count(tally, names, chunk, pair.compare(chunk))
             tick(len(chunk))
+            if tally.differing and tally.texts >= enough:
+                break
     except KeyboardInterrupt:
         tally.interrupted = True
     mismatch = tally.mismatch

@@ -140,7 +140,12 @@ def report_of(
         corpus=ran.corpus,
         matters=() if told is None else matters(differences, told),
         interrupted=ran.interrupted,
-        metadata=metadata_apart(one or a.source.model, two or b.source.model, differences),
+        metadata=metadata_apart(
+            one or a.source.model,
+            two or b.source.model,
+            differences,
+            (a.source.model, b.source.model),
+        ),
         unstated=silent,
         whole=tally.whole if mismatch is tally.mismatch else None,
     )

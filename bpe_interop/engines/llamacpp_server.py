@@ -22,9 +22,8 @@ from urllib.parse import urlsplit
 from ..errors import EngineError
 from ..text.visible import short_text
 from .library import SHOWN, OneByOne, Special
+from .rows import SERVER as NAME
 from .rows import engine_row
-
-NAME: Final = "llama-server"
 
 _SECONDS: Final = 60
 """A server that does not answer for so long is given up."""
@@ -68,7 +67,7 @@ class LlamaServerEngine(OneByOne):
         self._path = parts.path.rstrip("/")
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._connection = kind(parts.netloc, timeout=_SECONDS)
-        props = self._asked("/props", None, "about itself")
+        props = self._asked("/props", None, "to say what it is (GET /props)")
         self.version = _plain(str(props.get("build_info", "")))
 
     def __reduce__(self) -> tuple[type[LlamaServerEngine], tuple[str]]:
@@ -119,11 +118,17 @@ class LlamaServerEngine(OneByOne):
         except (OSError, HTTPException, ValueError, RecursionError) as error:
             raise EngineError(
                 f"{NAME} at {self._address} failed {doing}: {_plain(str(error) or repr(error))}",
-                fix="check the address, and that the server runs",
+                fix="check the address, and that a llama-server of llama.cpp runs there",
             ) from None
         if status != 200:
-            what = f"HTTP {status}: {_told(body)}"
-            raise EngineError(f"{NAME} at {self._address} failed {doing}: {what}")
+            raise EngineError(
+                f"{NAME} at {self._address} failed {doing}: {path} gave HTTP {status}: "
+                f"{_told(body)}",
+                fix="ask a llama-server of llama.cpp, which answers /props, /tokenize and "
+                "/detokenize"
+                if status == 404
+                else "",
+            )
         if not isinstance(value, dict):
             raise EngineError(f"{NAME} at {self._address} gave no JSON object {doing}")
         return value

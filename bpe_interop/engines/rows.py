@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,9 @@ ROWS: Mapping[str, EngineRow] = MappingProxyType(
     }
 )
 """The engines there are."""
+
+SERVER: Final = "llama-server"
+"""What a running server of llama.cpp is called."""
 
 
 def assumed_of_texts(names: Iterable[str]) -> tuple[str, ...]:

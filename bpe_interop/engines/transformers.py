@@ -90,9 +90,13 @@ def read_directory(path: str | Path) -> TransformersEngine:
         transformers = library("transformers")
     if not Path(path).is_dir():
         raise EngineError("transformers reads a directory, and there is none", where=str(path))
+    fix = _SEE
+    if installed("protobuf") is None and any(Path(path).glob("*.model")):
+        # Without it transformers takes the file for another, and says so (measured with 5.24).
+        fix = "pip install protobuf, with which transformers reads a .model"
     with (
         _named_in_ascii(Path(path)) as named,
-        reading("transformers", f"the directory {path}", _SEE),
+        reading("transformers", f"the directory {path}", fix),
     ):
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             str(named), local_files_only=True, trust_remote_code=False

@@ -33,7 +33,7 @@ class Checked:
     ``wrong`` names everything that is not as it should be, each with its file; ``unread`` the
     sources that are not there, not as they were, or were read from a pipe. Of ``sampled``
     documents the ids are those that our encoder gives, and ``same_bytes`` of them decode to the
-    source's bytes; the others are texts that the tokenizer itself does not give back (a
+    source's text; the others are texts that the tokenizer itself does not give back (a
     normalizer, an unknown token).
     """
 
@@ -75,7 +75,7 @@ def check_token_files(
         for number, wanted in _drawn(manifest, sample, seed).items():
             try:
                 for document, stored in _documents(place, manifest, number, wanted, compared):
-                    same += compared.has_same_bytes(document, stored, number)
+                    same += compared.gives_back(document, stored, number)
                     sampled += 1
                     tick(1)
             except SourceError as error:
@@ -219,8 +219,8 @@ class _Compared:
         [ids] = encode_batch(self._tokenizer, [document.text], self._settings)
         return ids if self._end is None else [*ids, self._end]
 
-    def has_same_bytes(self, document: Document, stored: Sequence[int], number: int) -> bool:
-        """Whether the ids, without what was put around them, decode to the text's bytes.
+    def gives_back(self, document: Document, stored: Sequence[int], number: int) -> bool:
+        """Whether the ids, without what was put around them, decode to the text.
 
         Ids that our encoder does not give are wrong.
         """
@@ -234,4 +234,4 @@ class _Compared:
                 f"{stem_of(number)}: {document_id(document)} has other ids from the id {place} on"
             )
             return False
-        return self._tokenizer.decode_bytes(inner) == document.text.encode("utf-8")
+        return self._tokenizer.decode(inner) == document.text

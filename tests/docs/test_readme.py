@@ -141,8 +141,15 @@ def test_the_task_with_a_real_file(
     monkeypatch.chdir(tmp_path)
     with in_process(monkeypatch) as call:
         done = call(*row("convert qwen.tiktoken"))
+        assert done.code == 0, done.err
+        assert "PROVED equal for every text" in done.out
+        # Below the table, with what it cannot hold.
+        [whole] = re.findall(r"^bpe-interop (convert qwen\.tiktoken .*)$", README, re.MULTILINE)
+        done = call(*shlex.split(whole), "--force")
     assert done.code == 0, done.err
     assert "PROVED equal for every text" in done.out
+    config = json.loads((tmp_path / "served" / "tokenizer_config.json").read_text("utf-8"))
+    assert (config["eos_token"], config["pad_token"]) == ("<|im_end|>", "<|endoftext|>")
 
 
 def test_the_task_with_a_server_says_where_none_is(

@@ -127,6 +127,28 @@ def test_a_file_is_held_to_a_server(
     done = command("verify", OTHER, OTHER, "--engine-b", server)
     assert done.code == 1
     assert "llama-server" in done.out
+    # A difference ends it, as a server is asked text by text.
+    texts = [f"text {number}" for number in range(600)]
+    monkeypatch.setattr(comparison, "awkward", lambda model, seed=0: iter(texts))
+    monkeypatch.setattr(comparison, "AFTER_PROOF", 1)
+    report = verify(OTHER, OTHER, engine_b=server)
+    assert 0 < report.texts < len(texts)
+    assert any("--thorough" in note for note in report.notes)
+
+
+def test_a_server_of_another_kind_is_told_what_is_asked(command: Command) -> None:
+    class Other(Handler):
+        def do_GET(self) -> None:
+            self._answer(404, {"error": {"code": 404, "message": "File Not Found"}})
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as http:
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        address = f"llama.cpp@http://127.0.0.1:{http.server_address[1]}"
+        done = command("verify", SOURCE, SOURCE, "--engine-b", address)
+        http.shutdown()
+    assert done.code == 2
+    assert "GET /props" in done.err
+    assert "/tokenize and /detokenize" in done.err
 
 
 def test_a_server_with_a_key(monkeypatch: pytest.MonkeyPatch, request: Any) -> None:

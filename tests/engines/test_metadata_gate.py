@@ -212,3 +212,21 @@ def test_what_a_loader_reads_beside_a_model_file_is_locked(
     ran = CliRunner().invoke(cli, ["verify", held, str(folder), "--metadata"])
     assert ran.exit_code == 1
     assert f"because     {key}: " in ran.stdout
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("few_texts")
+def test_what_loaders_read_is_the_folders_whatever_runs_it(tmp_path: Path) -> None:
+    """transformers' own object states none of these keys."""
+    folder, held = Path(served(tmp_path / "x", {"model_max_length": 512})), str(tmp_path / "x.lock")
+    assert CliRunner().invoke(cli, ["lock", str(folder), "-o", held]).exit_code == 0
+    command = ["verify", held, str(folder), "--engine-b", "transformers"]
+    ran = CliRunner().invoke(cli, [*command, "--metadata"])
+    assert (ran.exit_code, "because" in ran.stdout) == (0, False), ran.stdout
+    ran = CliRunner().invoke(cli, command)
+    assert (ran.exit_code, "but  " in ran.stdout) == (0, False)
+    config = folder / "tokenizer_config.json"
+    config.write_text(config.read_text("utf-8").replace("512", "513"), "utf-8")
+    ran = CliRunner().invoke(cli, [*command, "--metadata"])
+    assert ran.exit_code == 1
+    assert "because     model_max_length: 512 and 513" in ran.stdout

@@ -142,6 +142,9 @@ def how_to_load(files: Files, path: Callable[[str], str]) -> list[str]:
     ranks = [path(name) for name in files if name.endswith(".tiktoken") and "/" not in name]
     if not ranks:
         return []
+    sidecar = next((data for name, data in files.items() if name.endswith(".tiktoken.json")), b"{}")
+    if "pat_str" not in json.loads(sidecar):
+        return ["tiktoken needs a pattern (pat_str), which these files do not state: give your own"]
     # Not by its load_tiktoken_bpe: that keeps a copy of each file by its path, and gives the old
     # ranks where the file was written anew (tiktoken/load.py, read_file_cached).
     snippet = [
