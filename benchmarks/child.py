@@ -52,6 +52,9 @@ def many(side: Any, settings: dict[str, str], *, compared: bool) -> dict[str, An
     calls: dict[str, list[float]] = {name: [] for name in runs}
     for at in range(rounds):
         for name in rotated(list(runs), turn + at):
+            ready = getattr(runs[name], "ready", None)
+            if ready is not None:
+                ready()
             began = time.perf_counter()
             result = runs[name]()
             calls[name].append(time.perf_counter() - began)
