@@ -220,8 +220,8 @@ def _beside(of: _Tokenizer, corpus: str, *, seen: bool, least: float) -> Work:
         why="DeepSeek's six steps and CLIP's two are not known to be one pattern, so each runs on "
         "the pretokens of the one before. CLIP's normalizer (Replace, Lowercase) runs in Python. "
         "Qwen3's texts are looked through for what NFC changes, and for its 12 added tokens that "
-        "are not special. p50k and Falcon cut English into 6 and 7 % more pretokens, code into 10 and 17 %, and "
-        "code has 26 and 20 % more ids.",
+        "are not special. p50k and Falcon cut English into 6 and 7 % more pretokens, code into 10 "
+        "and 17 %, and code has 26 and 20 % more ids.",
     )
 
 
