@@ -155,7 +155,8 @@ def _one_pattern_for_all(
     left: tuple[PreTokenizerStep, ...], right: tuple[PreTokenizerStep, ...]
 ) -> bool:
     """Whether one side's pattern cuts every text as the other's sequence of steps (Theorem 29)."""
-    if _is_one_pattern(left) == _is_one_pattern(right):
+    # A pattern that takes texts whole says something where there is none.
+    if _is_one_pattern(left) == _is_one_pattern(right) or not left or not right:
         return False
     try:
         return first_cut_difference(left, right) is None

@@ -247,6 +247,13 @@ def test_what_is_replaced_may_put_a_token_together_or_take_it_apart(old: str, ne
     assert outcome(one, other, "all", f"x{old}y" if not new else f"x{old}") == "different"
 
 
+def test_what_a_regex_leaves_out_may_put_a_token_together() -> None:
+    """No text is made of it, so the pair may end unknown."""
+    steps: Json = {"type": "Replace", "pattern": {"Regex": "w+"}, "content": ""}
+    one, other = sides([added("xy", "n")], [added("xy")], steps)
+    assert outcome(one, other, "all", "xwy") != "proved"
+
+
 def texts(letters: str, longest: int) -> list[str]:
     return [
         "".join(chosen)
