@@ -289,7 +289,7 @@ def test_theorem_15_shows_no_places_of_other_steps_or_of_what_is_prepended(
     ):
         plain = replace(model, pretokenizer=(step,), sequence_template=None)
         a, b = replace(plain, normalizer=one), replace(plain, normalizer=other)
-        assert prove(a, b).outcome == outcome
+        assert prove(a, b, most=100).outcome == outcome  # where no theorem says it, few texts do
 
 
 def test_metaspace_that_never_prepends_is_a_replacement() -> None:
