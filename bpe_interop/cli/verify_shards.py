@@ -75,7 +75,7 @@ def verify_shards_command(folder: str, sample: int, seed: int, json_output: bool
         lines("files", [f"{checked.files:,}, {counts['tokens']:,} ids"])
         same = f"{checked.same_bytes:,} of {checked.sampled:,} decode to the source's text"
         if checked.same_bytes < checked.sampled:
-            same += ", the tokenizer gives the others not back"
+            same += "; the tokenizer does not give the others back"
         have = "has" if checked.sampled == 1 else "have"
         compared = f"{many(checked.sampled, 'document')} {have} the right ids; {same}"
         lines("sample", [compared if checked.sampled else "no document was compared"])

@@ -276,7 +276,14 @@ def _around_letters(
 
 
 def _as_one(steps: tuple[PreTokenizerStep, ...]) -> tuple[PreTokenizerStep, ...]:
-    """Steps as the one pattern that is proved to cut as they do (Theorem 29), if one is found."""
+    """Steps as the one pattern that is proved to cut as they do (Theorem 29), if one is found.
+
+    Raises:
+        PatternError: a step alone has no table.
+    """
+    # The engine of a step may not match as its pattern is defined to (Python's regex): then no
+    # other pattern stands for it.
+    split_tables(steps)
     if len(steps) > 1:
         from ..theory.composition import composed  # most models have one step, and load sooner
 

@@ -301,6 +301,7 @@ def test_what_a_model_has_decides_who_encodes() -> None:
         "irregular": small(vocab=Vocab({**small().vocab.ids, b"": 999}), lookup_first=True),
         "irregular ": small(vocab=Vocab({**small().vocab.ids, b"ab": 2**32 - 1})),
         "no table ": small(pretokenizer=(one("a{600}b"),)),
+        "no table   ": small(pretokenizer=(Split(Pattern("a+", "python"), "isolated"), one("b+"))),
     }
     for why, model in beyond.items():
         found = plan_of(model)
