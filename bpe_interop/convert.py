@@ -341,12 +341,12 @@ def write_checked(
         with staged(target.place, trip.files, force=how.force) as staging:
             written = Written(trip.files, again, losses, _put_into(base, trip.files, staging))
     again = written.again
-    roles = () if trip.alone or not row.served else _without_roles(again)
-    return replace(written, notes=(*written.notes, *roles, *usage_notes(again)))
+    untold = () if trip.alone or not row.served else _untold(source, again)
+    return replace(written, notes=(*written.notes, *untold, *usage_notes(again)))
 
 
-def _without_roles(model: BPEModel) -> Iterator[str]:
-    """What a library that serves a directory as a whole is not told of its tokens."""
+def _untold(source: TokenizerSource[BPEModel] | None, model: BPEModel) -> Iterator[str]:
+    """What a library that serves a directory as a whole is not told by it."""
     named = {token.id: token.roles for token in model.added or ()}
     roles = {role for each in named.values() for role in each}
     if "eos" not in roles:
@@ -365,6 +365,9 @@ def _without_roles(model: BPEModel) -> Iterator[str]:
             f"the template places {show(first.name)} first, which has no role, so bos_token is "
             "None where a chat template asks for it: --bos TOKEN names it"
         )
+    # A folder of the same library that has none is of a model without chats.
+    if source is not None and not source.format.served and model.chat_template is None:
+        yield "no chat template is stated, so a server refuses chats: --chat-template FILE adds one"
 
 
 def _admitted(

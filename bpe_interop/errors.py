@@ -97,7 +97,12 @@ def not_utf8(error: UnicodeDecodeError, before: int = 0) -> str:
 
 
 class SourceError(BpeInteropError):
-    """A source cannot be found or read, or it could be several things at once."""
+    """A source cannot be found or read, or it could be several things at once.
+
+    ``by_extend``: what was asked is a change, which ``extend`` makes where ``convert`` does not.
+    """
+
+    by_extend = False
 
 
 class UnknownEncodingError(SourceError, ValueError):

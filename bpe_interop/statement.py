@@ -251,10 +251,10 @@ def _find(special: Mapping[str, AddedToken], text: str, what: str) -> AddedToken
 
 
 def _contradiction(model: BPEModel, stated: str, given: str) -> SourceError:
-    return SourceError(
+    error = SourceError(
         f"the source (or its preset) says that {stated}, and {given} was given",
         where=model.origin.name,
-        fix="leave it out; to change it on purpose, write extend in place of convert, with the "
-        "same options: bpe-interop extend SRC DST --to FORMAT, and --template, --chat-template, "
-        "--eos TOKEN, or --role ROLE=TOKEN",
+        fix="leave it out; extend takes the same options and makes the change",
     )
+    error.by_extend = True
+    return error

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import BpeInteropError, CheckFailedError, LossyConversionError
+from ..errors import BpeInteropError, CheckFailedError, LossyConversionError, SourceError
 from ..kernel import running
 from ..quoting import show
 from .interrupts import INTERRUPTED, Interrupts
@@ -189,6 +189,9 @@ def main() -> None:
     except BpeInteropError as error:
         if signals.came:
             sys.exit(signals.code)
+        command, *words = sys.argv[1:]
+        if isinstance(error, SourceError) and error.by_extend and command == "convert":
+            error.fix += f"\n  {shlex.join(['bpe-interop', 'extend', *words])}"
         tell(f"error: {error}\n  see {error.code}")
         _as_document(error.code, error.what, error.where, error.fix)
         sys.exit(UNKNOWN)

@@ -304,6 +304,9 @@ def _show(
     lines("new", [_said_new(token, was) for token, was in shown])
     if len(changes.new) > _SHOWN:
         lines("new", [f"... {len(changes.new):,} in all; --json has each"])
+    if any(changes.was):
+        what = "the ids that a text had before: the mean of their rows is a start for the new row"
+        lines("was", [what])
     lines("renamed", [f"{_said(old)} is {show(new.text)}" for old, new in changes.renamed])
     lines(
         "special",

@@ -248,6 +248,8 @@ class EngineProcesses(ExitStack):
         return Check(name, versions()[name] or "", scopes, len(texts), size, of=of)
 
 
+_LIBRARY = "transformers"
+"""What serves a folder in which a tokenizer stands beside its configuration."""
 _RUN: Mapping[Whose, str] = {"source": "the source", "target": "what was written"}
 
 
@@ -277,12 +279,14 @@ class _SourceFolder:
         own: OwnEngine,
         by_user: tuple[str, ...],
     ) -> _SourceFolder | None:
-        """None where nothing serves the source, or what is written is not served as a whole."""
-        if source is None or source.directory is None or trip.alone or not trip.format.served:
+        """None where nothing serves the source, or what is written is a file without its folder."""
+        if source is None or source.directory is None or (trip.alone and trip.format.served):
             return None
-        library, model = trip.format.served, source.model
+        library, model = _LIBRARY, source.model
         says = (source.directory / name for name in (CONFIG, MODEL_CONFIG))
-        if source.format.served != library and not any(map(Path.is_file, says)):
+        # A folder without a configuration is no library's, unless both are of its format.
+        both = source.format.served == trip.format.served == library
+        if not both and not any(map(Path.is_file, says)):
             return None
         if model.pretokenizer is None or "normalizer" in by_user:
             return None
@@ -306,8 +310,8 @@ class _SourceFolder:
         begin(tick, f"running {_RUN['source']} in {self.library}", len(self.texts))
         try:
             engine = from_directory(self.library, self.folder)
-        except EngineMissingError:
-            return None  # the target's check says so
+        except EngineMissingError as error:
+            return Check(self.library, "", skipped=error.fix, of="source")
         except EngineError as error:
             why = "; ".join(filter(None, (error.what, error.fix.partition("; ")[0])))
             return Check(self.library, "", skipped=why, of="source")

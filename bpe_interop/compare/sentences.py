@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..engines import versions
 from ..engines.rows import engine_row
-from ..proof.prove import about
+from ..proof.prove import STAGES, about
 from ..proof.stage import Scope, Stage, counts
 from ..quoting import escaped, show
 from ..text.visible import LabelledLine, columns_of, fitted, folded, many, short_text, show_text
@@ -486,8 +486,12 @@ def mismatch_lines(report: Report, mismatch: Mismatch) -> Iterator[LabelledLine]
         and stage.name != report.stage
         and counts(stage.name, report.scope)
     ]
-    if also:
-        yield LabelledLine("also at", ", ".join(also))
+    causes: dict[str, str] = {}  # each field once, at the first of its stages
+    for each in report.differences:
+        at_first = next((name for name in also if name in STAGES[each.field]), "")
+        causes.setdefault(at_first, folded(each.how, _HOW))
+    for name in also:
+        yield LabelledLine("also at", f"{name}: {causes[name]}" if name in causes else name)
     if report.narrower:
         yield LabelledLine("but", report.narrower)
     if mismatch.decoding:

@@ -111,7 +111,7 @@ def row(start: str) -> list[str]:
 
 def test_every_task_is_run() -> None:
     assert len(TASKS) >= 12
-    for start in (*SAID, "convert qwen.tiktoken", "verify model.gguf model.gguf"):
+    for start in (*SAID, "convert llama-3/tokenizer.model", "verify model.gguf model.gguf"):
         assert row(start)
     assert len(TASKS) == len(SAID) + 2
 
@@ -137,19 +137,23 @@ def test_the_tasks_do_what_they_say(
 def test_the_task_with_a_real_file(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copyfile(data("qwen/qwen.tiktoken"), tmp_path / "qwen.tiktoken")
-    monkeypatch.chdir(tmp_path)
-    with in_process(monkeypatch) as call:
-        done = call(*row("convert qwen.tiktoken"))
+    (tmp_path / "llama-3").mkdir()
+    for name in ("llama-3/tokenizer.model", "qwen/qwen.tiktoken"):
+        place = name.removeprefix("qwen/")
+        shutil.copyfile(data(name), tmp_path / place)
+    # Below the table stands what it cannot hold.
+    [below] = re.findall(r"^bpe-interop (convert qwen\.tiktoken .*)$", README, re.MULTILINE)
+    for words, eos, pad in (
+        (row("convert llama-3/tokenizer.model"), "<|end_of_text|>", None),
+        ([*shlex.split(below), "--force"], "<|im_end|>", "<|endoftext|>"),
+    ):
+        monkeypatch.chdir(tmp_path)
+        with in_process(monkeypatch) as call:
+            done = call(*words)
         assert done.code == 0, done.err
         assert "PROVED equal for every text" in done.out
-        # Below the table, with what it cannot hold.
-        [whole] = re.findall(r"^bpe-interop (convert qwen\.tiktoken .*)$", README, re.MULTILINE)
-        done = call(*shlex.split(whole), "--force")
-    assert done.code == 0, done.err
-    assert "PROVED equal for every text" in done.out
-    config = json.loads((tmp_path / "served" / "tokenizer_config.json").read_text("utf-8"))
-    assert (config["eos_token"], config["pad_token"]) == ("<|im_end|>", "<|endoftext|>")
+        config = json.loads((tmp_path / "served" / "tokenizer_config.json").read_text("utf-8"))
+        assert (config["eos_token"], config.get("pad_token")) == (eos, pad)
 
 
 def test_the_task_with_a_server_says_where_none_is(

@@ -496,9 +496,17 @@ def test_a_stage_shows_one_text(run: Command) -> None:
 
 def test_all_stages_that_differ_are_named_in_the_head(command: Command) -> None:
     one, two = (TOKENIZERS / name / "huggingface" for name in ("cl100k-tiny", "o200k-tiny"))
-    head, also, *_ = command("verify", one, two).out.split("\n")
+    head, *lines = command("verify", one, two).out.split("\n")
     assert head.startswith("DIFFERENT at stage: pre-tokenizer;")
-    assert also == "also at     core, ids, special tokens"
+    also = [line.removeprefix("also at     ") for line in lines if line.startswith("also at")]
+    tokens = [json.loads(each.joinpath("tokenizer.json").read_bytes()) for each in (one, two)]
+    left, right = (
+        {*each["model"]["vocab"]} - {token["content"] for token in each["added_tokens"]}
+        for each in tokens
+    )
+    assert [line.split(":")[0] for line in also] == ["core", "ids", "special tokens"]
+    assert left < right
+    assert also[0].startswith(f"core: {len(right - left)} only in the second, ")
 
 
 def test_texts_are_counted_by_the_way_of_asking(command: Command, tmp_path: Path) -> None:

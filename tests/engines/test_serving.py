@@ -190,21 +190,38 @@ def test_what_code_of_a_repository_serves_is_not_run(tmp_path: Path, tuned: Path
     assert ("source", "transformers") not in ran
 
 
-@pytest.mark.parametrize("way", ["a file", "no tokenizer_config.json", "a GGUF file"])
-def test_what_transformers_does_not_serve_is_not_run(tmp_path: Path, tuned: Path, way: str) -> None:
-    source, target, to = tuned, tmp_path / "written", "hf"
+@pytest.mark.parametrize("way", ["a file", "no tokenizer_config.json"])
+@pytest.mark.parametrize("to", ["hf", "gguf"])
+def test_what_transformers_does_not_serve_is_not_run(
+    tmp_path: Path, tuned: Path, way: str, to: str
+) -> None:
+    source = tuned
     if way == "a file":
         source = tuned / "tokenizer.model"
-    elif way == "a GGUF file":
-        target, to = tmp_path / "written.gguf", "gguf"
     else:
         (tuned / "tokenizer_config.json").unlink()
-    said = Statement() if way == "a GGUF file" else Statement(template="bos")
-    done = convert(source, target, to, said=said)
+    target = tmp_path / ("written.gguf" if to == "gguf" else "written")
+    drop = ["added"] if to == "gguf" else []  # a token that says nothing of its kind
+    done = convert(source, target, to, said=Statement(template="bos"), drop=drop)
     assert done.report is not None
     assert done.report.source_served is None
     asked = [each.of for each in done.report.checks if each.engine == "transformers"]
     assert asked == ([] if to == "gguf" else ["target"])
+
+
+def test_a_source_that_is_served_otherwise_is_told_whatever_is_written(
+    tmp_path: Path, tuned: Path
+) -> None:
+    """Its network was trained with what transformers served, and is to run in llama.cpp now."""
+    done = convert(tuned, tmp_path / "written.gguf")
+    assert done.report is not None
+    found = done.report.source_served
+    assert found is not None
+    live: Any = transformers.AutoTokenizer.from_pretrained(tuned)
+    assert live(found.mismatch.text, add_special_tokens=False)["input_ids"] == [
+        *found.mismatch.ids_b
+    ]
+    assert [line.label for line in done.lines()].count("differs") == 1
 
 
 def test_two_plugins_live_side_by_side(command: Command, tmp_path: Path) -> None:

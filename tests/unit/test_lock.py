@@ -313,6 +313,25 @@ def test_what_a_lock_cannot_do_is_an_error(command: Command, tmp_path: Path) -> 
     assert verify(path, path).verdict == "proved"
 
 
+def test_what_a_lock_replaces_is_said(served: Path, command: Command, tmp_path: Path) -> None:
+    """A lock is what others are held against, so a new one is no small thing."""
+
+    def wrote(source: Path) -> str:
+        ran = command("lock", source, "-o", file)
+        return ran.out.split("\n")[0].removeprefix("wrote").strip().removeprefix(str(file))
+
+    file = tmp_path / "t.lock"
+    assert wrote(served) == ""
+    assert wrote(served) == ", in place of one of the same tokenizer"
+    config = served / "tokenizer_config.json"
+    config.write_text(json.dumps({**json.loads(config.read_bytes()), "model_max_length": 77}))
+    assert wrote(served) == ", in place of one of the same tokenizer with other metadata"
+    other = TOKENIZERS / "o200k-tiny" / "huggingface"
+    assert wrote(other) == ", in place of one of another tokenizer"
+    file.write_bytes(file.read_bytes()[:200])
+    assert wrote(other) == ", in place of a lock file that cannot be read"
+
+
 @pytest.mark.usefixtures("few_texts")
 def test_a_lookup_that_changes_no_id_is_told(tmp_path: Path, command: Command) -> None:
     shutil.copytree(HUB, tmp_path / "other")
