@@ -201,8 +201,9 @@ def test_what_transformers_does_not_serve_is_not_run(
     else:
         (tuned / "tokenizer_config.json").unlink()
     target = tmp_path / ("written.gguf" if to == "gguf" else "written")
-    drop = ["added"] if to == "gguf" else []  # a token that says nothing of its kind
-    done = convert(source, target, to, said=Statement(template="bos"), drop=drop)
+    said = Statement(template="bos")
+    # Without its configuration a token says nothing of its kind.
+    done = convert(source, target, to, said=said, drop="added" if to == "gguf" else ())
     assert done.report is not None
     assert done.report.source_served is None
     asked = [each.of for each in done.report.checks if each.engine == "transformers"]
