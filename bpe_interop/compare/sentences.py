@@ -488,7 +488,7 @@ def mismatch_lines(report: Report, mismatch: Mismatch) -> Iterator[LabelledLine]
     ]
     causes: dict[str, str] = {}  # each field once, at the first of its stages
     for each in report.differences:
-        at_first = next((name for name in also if name in STAGES[each.field]), "")
+        at_first = next((name for name in also if name in STAGES.get(each.field, ())), "")
         causes.setdefault(at_first, folded(each.how, _HOW))
     for name in also:
         yield LabelledLine("also at", f"{name}: {causes[name]}" if name in causes else name)

@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 import tiktoken
 import tokenizers
+import transformers
 from click.testing import CliRunner
 from conftest import Data
 
@@ -86,7 +87,10 @@ def test_it_says_what_it_kept_rewrote_and_checked(tmp_path: Path) -> None:
 def test_a_rank_file_target_and_its_plugin(tmp_path: Path) -> None:
     done = convert(TINY / "huggingface", tmp_path / "x.tiktoken")
     assert done.target_format == "tiktoken"
-    assert [c.version for c in checks_of(done)] == [tokenizers.__version__, tiktoken.__version__]
+    ran = [(check.of, check.engine) for check in checks_of(done)]
+    assert ran == [("source", "tokenizers"), ("target", "tiktoken"), ("source", "transformers")]
+    versions = [module.__version__ for module in (tokenizers, tiktoken, transformers)]
+    assert [check.version for check in checks_of(done)] == versions
     assert names(tmp_path) == ["x.tiktoken", "x.tiktoken.json"]
     convert(TINY / "tiktoken", tmp_path / "out", "tiktoken", options=["plugin"])
     assert (tmp_path / "out" / "plugin" / "pyproject.toml").is_file()

@@ -59,7 +59,8 @@ def test_convert_counts_to_the_totals_that_it_said(
 ) -> None:
     few_texts(monkeypatch)
     noted = Noted()
-    done = bpe_interop.convert(GPT2 / "huggingface", tmp_path / "x", "tiktoken", tick=noted)
+    source = GPT2 / "huggingface" / "tokenizer.json"
+    done = bpe_interop.convert(source, tmp_path / "x", "tiktoken", tick=noted)
     assert [name for name, _, _ in noted.phases] == [
         *("running the source in tokenizers", "running what was written in tiktoken", "proving"),
     ]
