@@ -52,10 +52,12 @@ def special_rule(
 
 def refuse_disallowed(text: str, rule: SpecialRule) -> None:
     """Raises DisallowedSpecialError where a text holds what is refused; TypeError if no str."""
-    if not rule.disallowed:
-        checked(text)
-    elif match := _finder(rule.disallowed).search(checked(text)):
-        raise disallowed(match.group())
+    checked(text)
+    if rule.disallowed:
+        starts, finder = _finder(rule.disallowed)
+        # Python finds one character forty times as fast as a pattern, or as two characters.
+        if any(map(text.__contains__, starts)) and (match := finder.search(text)):
+            raise disallowed(match.group())
 
 
 def disallowed(content: str) -> DisallowedSpecialError:
@@ -90,6 +92,7 @@ def content_of(token: str | bytes) -> bytes:
 
 
 @lru_cache(maxsize=128)
-def _finder(texts: frozenset[str]) -> re.Pattern[str]:
-    """Finds the leftmost of these texts, of several the longest."""
-    return re.compile("|".join(map(re.escape, sorted(texts, key=len, reverse=True))))
+def _finder(texts: frozenset[str]) -> tuple[frozenset[str], re.Pattern[str]]:
+    """Their first characters, and what finds the leftmost of them, of several the longest."""
+    listed = sorted(texts, key=len, reverse=True)
+    return frozenset(text[:1] for text in texts), re.compile("|".join(map(re.escape, listed)))
