@@ -18,14 +18,14 @@ def exported(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[str]
 
     Args:
         package: its ``__name__``.
-        homes: its modules, and the names that each has for it; a module without any is one itself.
+        homes: its modules, and the names that each has for it; they are names too.
     """
     home_of = {name: module for module, names in homes.items() for name in names}
 
     def get(name: str) -> Any:
-        if name in homes and not homes[name]:
-            return importlib.import_module(f".{name}", package)
         home = home_of.get(name)
+        if home is None and name in homes:
+            return importlib.import_module(f".{name}", package)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(importlib.import_module(f".{home}", package), name)

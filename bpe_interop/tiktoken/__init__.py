@@ -13,30 +13,42 @@ there. Its plugins are imported where one of their encodings, or the list of all
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..exports import exported
-from . import model
-from .core import Encoding
-from .model import encoding_for_model, encoding_name_for_model
-from .registry import get_encoding, list_encoding_names
 
+TYPE_CHECKING = False  # type checkers take the name as True; to import typing takes longer
 if TYPE_CHECKING:
-    from . import load
+    from . import core, load, model, registry
+    from .core import Encoding
+    from .model import encoding_for_model, encoding_name_for_model
+    from .registry import get_encoding, list_encoding_names
 
 __all__ = [
     "Encoding",
     "__version__",
+    "core",
     "encoding_for_model",
     "encoding_name_for_model",
     "get_encoding",
     "list_encoding_names",
     "load",
     "model",
+    "registry",
 ]
 
 __version__ = "0.14.0"
 """The version of tiktoken whose names these are."""
 
 if not TYPE_CHECKING:  # a type checker would take any name for an Any
-    __getattr__ = exported(__name__, {"load": ()})  # it writes files, as few do
+    __getattr__ = exported(
+        __name__,
+        {
+            "core": ("Encoding",),
+            "load": (),
+            "model": ("encoding_for_model", "encoding_name_for_model"),
+            "registry": ("get_encoding", "list_encoding_names"),
+        },
+    )
+
+
+def __dir__() -> list[str]:
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})

@@ -653,6 +653,12 @@ def test_the_version_waits_for_no_model() -> None:
     assert not {"bpe_interop.model", "bpe_interop.formats", "bpe_interop.engines"} & modules
 
 
+def test_importing_tiktokens_names_waits_for_none_of_them() -> None:
+    modules = imported_by("import bpe_interop.tiktoken")
+    ours = {name for name in modules if name.partition(".")[0] == "bpe_interop"}
+    assert ours == {"bpe_interop", "bpe_interop.exports", "bpe_interop.tiktoken"}
+
+
 def imported_by(script: str, *arguments: str) -> set[str]:
     """The modules that are there when a new process has run a script."""
     wholly = f"import sys; {script}; print(' '.join(sys.modules))"
