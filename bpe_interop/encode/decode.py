@@ -89,12 +89,13 @@ class TextJoiner:
             start += 1
         while start < end and ids[end - 1] in self.silent:
             end -= 1
+        joined = self.bytes_of.join(ids[start:end])
+        if joined is None or start == end:
+            return None
         try:
-            text = self.bytes_of.text(ids[start:end], "strict")
+            text = joined.decode("utf-8")
         except UnicodeDecodeError:
             return None  # the steps say which bytes become U+FFFD
-        if text is None or start == end:
-            return None
         if ids[start] in self.stripped:
             text = text[1:]
         return decode_tokens(self.after, [text])
@@ -178,9 +179,9 @@ class Decoder:
         if self._joins_bytes:
             if len(ids) >= _MANY and not is_aside():
                 native = self._native_text
-                text = None if native is None else native.text(ids, errors)
-                if text is not None:
-                    return text
+                joined = None if native is None else native.join(ids)
+                if joined is not None:
+                    return joined.decode("utf-8", errors)
             return b"".join(self._look_up(ids, self._decoded)).decode("utf-8", errors)
         verbatim, steps = self._steps
         if verbatim and not verbatim.keys().isdisjoint(ids):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
 from .library import KernelObject, Library, OwnedNumber, address, answer, library, made
 from .tables import MOST
-
-T = TypeVar("T")
 
 _AHEAD = 16
 """Bytes behind the last one that the kernel writes something into."""
@@ -35,18 +32,12 @@ class ByteDecoder(KernelObject):
 
     def join(self, ids: Sequence[int]) -> bytes | None:
         """The bytes of ids, joined."""
-        return self._joined(ids, bytes)
-
-    def text(self, ids: Sequence[int], errors: str) -> str | None:
-        """The same as text; ``errors`` as in ``bytes.decode``."""
-        return self._joined(ids, str, "utf-8", errors)
-
-    def _joined(self, ids: Sequence[int], make: Callable[..., T], *how: str) -> T | None:
         try:
-            numbers = _own(ids)
+            # One that nobody else has, so that no thread changes it in the meantime.
+            own = ids[:] if isinstance(ids, array) and ids.typecode == "I" else _array_of(ids)
         except (OverflowError, TypeError):
             return None
-        start, count = numbers.buffer_info()
+        start, count = own.buffer_info()
         if count <= _FEW:
             try:
                 room = self._rooms.pop()  # no other thread has it now
@@ -54,17 +45,17 @@ class ByteDecoder(KernelObject):
                 room = _ByteRoom(self.number, bytearray(_ROOM))
             room.asked[1], room.asked[2] = start, count
             done = self._join(room.start)
-            made = make(room.written[:done], *how) if done >= 0 else None
+            joined = bytes(room.written[:done]) if done >= 0 else None
             self._rooms.append(room)
-            if made is not None:
-                return made
+            if joined is not None:
+                return joined
         size = answer(self.library.decoder_size(self.number, start, count))
         if size is None:
             return None
         room = _ByteRoom(self.number, bytearray(size + _AHEAD))
         room.asked[1], room.asked[2] = start, count
         done = self._join(room.start)
-        return None if answer(done) is None else make(room.written[:size], *how)
+        return None if answer(done) is None else bytes(room.written[:size])
 
 
 class _ByteRoom:
@@ -85,14 +76,12 @@ class _ByteRoom:
         self.start = address(self.asked)
 
 
-def _own(ids: Sequence[int]) -> array[int]:
-    """Ids in an array that nobody else has, so that no thread changes it in the meantime.
+def _array_of(ids: Sequence[int]) -> array[int]:
+    """Ids as numbers of 32 bits.
 
     Raises:
-        OverflowError, TypeError: they are no numbers of 32 bits.
+        OverflowError, TypeError: they are none.
     """
-    if isinstance(ids, array) and ids.typecode == "I":
-        return ids[:]
     # An array takes bytes for the memory of its numbers; as a sequence, each byte is one.
     return array("I", [*ids] if isinstance(ids, (bytes, bytearray)) else ids)
 
