@@ -26,7 +26,7 @@ from .special import (
     refuse_disallowed,
     special_rule,
 )
-from .text.normalize import repair
+from .text.surrogates import repair
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -428,8 +428,6 @@ class Tokenizer(Vocabulary):
         """
         rule = self._rule(allowed_special, disallowed_special)
         refuse_disallowed(text, rule)
-        from .text.normalize import repair
-
         return self._completer.complete(repair(text), rule.allowed)
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:

@@ -25,10 +25,9 @@ from ..text.normalize import (
     align,
     leading,
     normalize,
-    repair,
-    repaired_spans,
 )
 from ..text.split import Splitter, compiled
+from ..text.surrogates import repair, repaired_spans
 from .decode import Decoder, Meaning
 from .offsets import PlacedPretoken, through
 from .plan import Plan, plan_of

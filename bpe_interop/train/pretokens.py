@@ -25,10 +25,10 @@ from ..kernel import defect
 from ..kernel.learner import PretokenCounter, counter_of
 from ..kernel.splitter import splitter_of
 from ..steps import Pattern, PreTokenizerStep, Split
-from ..text.normalize import repair
 from ..text.patterns import parse
 from ..text.spellings import is_known
 from ..text.split import compiled
+from ..text.surrogates import repair
 from ..theory.split_tables import split_tables
 from ..ticks import Tick, no_progress
 from .training import StepTick, empty

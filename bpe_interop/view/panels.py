@@ -15,7 +15,7 @@ from ..errors import DecodeError, EncodeError, PatternError, SourceError, Unstat
 from ..model import BPEModel
 from ..quoting import show
 from ..reports.fragments import Fragment, token_parts
-from ..text.normalize import repair
+from ..text.surrogates import repair
 from .chats import Chat, ChatText, apply_template
 
 Mark: TypeAlias = Literal["", "cut", "other"]

@@ -33,9 +33,8 @@ from bpe_interop.text.normalize import (
     align,
     leading,
     normalize,
-    repair,
-    repaired_spans,
 )
+from bpe_interop.text.surrogates import repair, repaired_spans
 from bpe_interop.text.unicode import WHITE_SPACE
 from bpe_interop.theory.normalizers import canonical_steps, has_plain_steps, plain_steps
 from fixtures import TOKENIZERS

@@ -53,10 +53,10 @@ from bpe_interop.steps import (
     Split,
 )
 from bpe_interop.text import spellings
-from bpe_interop.text.normalize import repair
 from bpe_interop.text.patterns import parse
 from bpe_interop.text.regex_syntax import Node
 from bpe_interop.text.split import Splitter
+from bpe_interop.text.surrogates import repair
 from bpe_interop.text.unicode import LAST, PAGE
 from bpe_interop.theory import split_tables as tables
 from bpe_interop.theory.automata import Machine, machine_of

@@ -47,8 +47,8 @@ from bpe_interop.steps import (
     Words,
 )
 from bpe_interop.text import spellings
-from bpe_interop.text.normalize import repair
 from bpe_interop.text.split import compiled
+from bpe_interop.text.surrogates import repair
 from bpe_interop.theory.split_tables import split_tables
 
 from .comparing import Answered, Case

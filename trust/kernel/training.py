@@ -6,7 +6,7 @@ import random
 
 from bpe_interop.kernel import is_aside
 from bpe_interop.kernel.learner import learner_of
-from bpe_interop.text.normalize import repair
+from bpe_interop.text.surrogates import repair
 from bpe_interop.train.learner import learned
 from bpe_interop.train.pretokens import count, native_counter
 
