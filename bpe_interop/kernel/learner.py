@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from .library import KernelObject, address, answer, library, made, numbers
@@ -19,15 +19,15 @@ _MOST_OFTEN = 2**64 - 1
 class PretokenCounter(KernelObject):
     """Distinct pretokens of texts, in the order they first came."""
 
-    def add(self, text: bytes) -> int | None:
-        """Counts those of a text in UTF-8; how many of its bytes are in none.
+    def absorb(self, other: PretokenCounter) -> bool:
+        """Counts what another one has counted, as if its texts came behind those of this one.
 
-        None where the kernel cannot tell; then nothing of the text was counted.
+        False where the kernel cannot; then nothing of it was counted.
         """
-        return answer(self.library.counter_add(self.number, text, len(text)))
+        return answer(self.library.counter_absorb(self.number, other.number)) is not None
 
-    def counts(self) -> dict[str, int] | None:
-        """The pretokens, and how often each came; None where they are no text."""
+    def counts(self) -> dict[bytes, int] | None:
+        """The pretokens, and how often each came; None where the kernel has failed."""
         sizes = array("Q", bytes(16))
         if answer(self.library.counter_sizes(self.number, address(sizes))) is None:
             return None
@@ -39,10 +39,8 @@ class PretokenCounter(KernelObject):
         )
         if answer(done) is None:
             return None
-        try:
-            texts = [contents[start:end].decode() for start, end in pairwise((0, *ends))]
-        except UnicodeDecodeError:
-            return None
+        data = bytes(contents)
+        texts = (data[start:end] for start, end in pairwise((0, *ends)))
         return dict(zip(texts, often, strict=True))
 
 
@@ -76,9 +74,12 @@ class MergeLearner(KernelObject):
         return answer(self.library.learner_tokens(self.number))
 
 
-def counter_of(splitter: TableSplitter) -> PretokenCounter | None:
-    """A counter of what a pre-tokenizer gives."""
-    held = made(splitter.library.counter_new(splitter.number))
+def counter_of(splitter: TableSplitter, texts: Sequence[bytes]) -> PretokenCounter | None:
+    """The pretokens of texts in UTF-8; None where the kernel cannot tell, or one is none."""
+    data, ends = b"".join(texts), array("Q", accumulate(map(len, texts)))
+    held = made(
+        splitter.library.counter_of(splitter.number, data, len(data), address(ends), len(ends))
+    )
     return None if held is None else PretokenCounter(splitter.library, held)
 
 

@@ -20,7 +20,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 22
+_INTERFACE = 23
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -197,8 +197,8 @@ class Library:
 
         pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
         text, wide = ctypes.c_char_p, ctypes.c_uint64
-        self.counter_new = declared.making("counter_new", number)
-        self.counter_add = declared("counter_add", number, text, size)
+        self.counter_of = declared.making("counter_of", number, text, size, pointer, size)
+        self.counter_absorb = declared("counter_absorb", number, number)
         self.counter_sizes = declared("counter_sizes", number, pointer)
         self.counter_copy = declared("counter_copy", number, pointer, size, pointer, pointer, size)
         self.learner_new = declared.making("learner_new", text, size, pointer, pointer, size)

@@ -121,9 +121,8 @@ def _tutorial(texts: Texts, request: Request, tick: StepTick) -> Training:
     counted = count(read, cut, lambda size: tick("reading", size))
     if not counted.counts:
         raise empty(counted.size, names_of(texts))
-    pretokens = {text.encode("utf-8"): number for text, number in counted.counts.items()}
     merges, tokens = learned(
-        pretokens, request.limit, request.least, lambda made: tick("merging", made)
+        counted.counts, request.limit, request.least, lambda made: tick("merging", made)
     )
     if request.limit is not None and len(merges) < request.limit and request.least == 1:
         raise request.short(len(merges), BYTES)

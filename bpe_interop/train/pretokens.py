@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
+import os
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, Union
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Union
 
 from ..corpora import (
     CorpusFile,
@@ -21,9 +21,9 @@ from ..corpora import (
     refuse_json,
 )
 from ..errors import PatternError, SourceError, not_utf8
-from ..kernel import defect
+from ..kernel import THREADS, defect
 from ..kernel.learner import PretokenCounter, counter_of
-from ..kernel.splitter import splitter_of
+from ..kernel.splitter import TableSplitter, splitter_of
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.patterns import parse
 from ..text.spellings import is_known
@@ -33,11 +33,17 @@ from ..theory.split_tables import split_tables
 from ..ticks import Tick, no_progress
 from .training import StepTick, empty
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 Texts: TypeAlias = Union[str, Path, Iterable[Union[str, Path]]]
 """A ``str`` is a text; a ``Path`` stands for files, as :func:`.corpora.find_files` says."""
 
 WINDOW = 1 << 20
-"""Bytes of a file that are read at once, where its text can be cut."""
+"""Bytes of a text that are read at once, and counted at once."""
+
+_NEAR = 1 << 10
+"""Bytes at the end of a window in which a cut is looked for first."""
 
 LINES = re.compile(r"(?<=\n)")
 """Cuts behind line feeds."""
@@ -103,14 +109,39 @@ def names_of(texts: Texts) -> str:
     return ", ".join([*files[:_NAMED], *more])
 
 
+class Content(NamedTuple):
+    """A text in UTF-8. That of a file, of which ``label`` and ``place`` say where it is, may be
+    none.
+    """
+
+    data: bytes
+    label: str = ""
+    place: int = 0
+
+    def text(self) -> str:
+        """The text.
+
+        Raises:
+            SourceError: it is none.
+        """
+        try:
+            return self.data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise SourceError(
+                not_utf8(error, self.place),
+                where=self.label,
+                fix="a tokenizer learns from text, so make it UTF-8 first",
+            ) from None
+
+
 def read_texts(
     texts: Texts, cut: re.Pattern[str] | None = None, tick: StepTick = lambda what, number: None
-) -> Iterator[str]:
+) -> Iterator[Content]:
     """The texts one after the other, of files as every command reads corpora.
 
-    A file of plain text is one text, or several where it may be ``cut``; a record of JSONL or a row
-    of Parquet is a text. Line ends stay as they are. ``tick`` is told ``"files"``, and how many
-    bytes of files on disk were read.
+    A ``str`` or a file of plain text is one text, or several where it may be ``cut``; a record of
+    JSONL or a row of Parquet is a text. Line ends stay as they are. ``tick`` is told ``"files"``,
+    and how many bytes of files on disk were read.
 
     Raises:
         SourceError, EngineMissingError: as :func:`.corpora.find_files` and
@@ -123,15 +154,20 @@ def read_texts(
 
     for one in (texts,) if isinstance(texts, (str, Path)) else texts:
         if isinstance(one, str):
-            yield repair(one)
+            data = repair(one).encode("utf-8")
+            if cut is None or len(data) <= WINDOW:
+                yield Content(data)
+            else:
+                places = range(0, len(data), WINDOW)
+                yield from _windows((data[at : at + WINDOW] for at in places), cut)
         elif isinstance(one, Path):
             for file in find_files([one]):
                 if file.kind == "text":
-                    yield from _windows(file, cut, read)
+                    yield from _windows(_chunks(file, read), cut, file.label)
                 else:
                     for document in read_documents(file):
                         read(document.read)
-                        yield document.text
+                        yield Content(document.text.encode("utf-8"))
                 before += file.size or 0
         else:
             raise TypeError(f"a text is str and a file is Path, not {type(one).__name__}")
@@ -143,17 +179,18 @@ class Handed:
     # Libraries make errors of their own of what is raised while they ask, or lose it; so it is
     # kept, and raised again behind the block that they ran in.
 
-    def __init__(self, texts: Iterator[str], tick: Tick, where: str = "") -> None:
+    def __init__(self, contents: Iterator[Content], tick: Tick, where: str = "") -> None:
         self.size = 0
-        self._texts = texts
+        self._contents = contents
         self._tick = tick
         self._where = where
         self._raised: BaseException | None = None
 
     def __iter__(self) -> Iterator[str]:
         try:
-            for text in self._texts:
-                self.size += len(text.encode("utf-8"))
+            for content in self._contents:
+                text = content.text()
+                self.size += len(content.data)
                 self._tick(self.size)
                 yield text
             if not self.size:
@@ -179,81 +216,79 @@ class Handed:
                 raise self._raised
 
 
-def _windows(file: CorpusFile, cut: re.Pattern[str] | None, read: Tick) -> Iterator[str]:
-    """A file of plain text as one text, or as several where it may be cut."""
-    held: list[str] = []
+def _chunks(file: CorpusFile, read: Tick) -> Iterator[bytes]:
     with naming(file.label), opened(file.path, file.label) as (stream, bytes_read):
-        for text in _decoded(stream, file):
+        first = True
+        while data := stream.read(WINDOW):
+            if first:
+                refuse_json(file, data)
+            first = False
             read(bytes_read())
-            place = _last(cut, text) if cut else 0
-            if place:
-                yield "".join([*held, text[:place]])
-                held = []
-            held.append(text[place:])
+            yield data
+
+
+def _windows(
+    chunks: Iterable[bytes], cut: re.Pattern[str] | None, label: str = ""
+) -> Iterator[Content]:
+    """A text that comes in chunks as one, or as several where it may be cut."""
+    held: list[bytes] = []
+    begin = 0
+    for data in chunks:
+        place = _last(cut, data) if cut else 0
+        if place:
+            whole = b"".join([*held, memoryview(data)[:place]])
+            yield Content(whole, label, begin)
+            begin += len(whole)
+            held = []
+        held.append(data[place:])
     if held:
-        yield "".join(held)
+        yield Content(b"".join(held), label, begin)
 
 
-def _decoded(stream: BinaryIO, file: CorpusFile) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    read = 0
-    while True:
-        data, kept = stream.read(WINDOW), decoder.getstate()[0]
-        if not read:
-            refuse_json(file, data)
-        try:
-            text = decoder.decode(data, final=not data)
-        except UnicodeDecodeError as error:
-            raise SourceError(
-                not_utf8(error, read - len(kept)),
-                where=file.label,
-                fix="a tokenizer learns from text, so make it UTF-8 first",
-            ) from None
-        if not data:
-            return
-        read += len(data)
-        yield text
+def _last(cut: re.Pattern[str], data: bytes) -> int:
+    """The last place where a text can be cut; 0 if there is none.
 
-
-def _last(cut: re.Pattern[str], text: str) -> int:
-    """The last place where a text can be cut, behind its second character; 0 if there is none.
-
-    What a cut depends on stands within two characters before it.
+    What a cut depends on stands right before and behind it, so it is looked for in the end of the
+    text first. What is left of a character there becomes surrogates, at which nothing is cut.
     """
-    start = len(text)
-    while start > 2:
-        stop, start = start, max(2, start - (1 << 16))
-        places = [match.start() for match in cut.finditer(text, start) if match.start() <= stop]
-        if places and places[-1] < len(text):
-            return places[-1]
-    return 0
+    size = _NEAR
+    while True:
+        near = data[-size:].decode("utf-8", "surrogateescape")
+        places = [at for at in (found.start() for found in cut.finditer(near)) if at < len(near)]
+        if places:
+            return len(data) - len(near[places[-1] :].encode("utf-8", "surrogateescape"))
+        if size >= len(data):
+            return 0
+        size *= 16
 
 
 @dataclass(slots=True)
 class Pretokens:
-    """Distinct pretokens in the order they first came, and how often each came.
-
-    ``size`` bytes were read; ``unmatched`` of them are in no pretoken.
+    """Distinct pretokens in the order they first came, and how often each came, of ``size`` bytes
+    that were read.
     """
 
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[bytes] = field(default_factory=Counter)
     size: int = 0
-    unmatched: int = 0
+
+    @property
+    def unmatched(self) -> int:
+        """How many of the bytes are in no pretoken."""
+        return self.size - sum(len(pretoken) * often for pretoken, often in self.counts.items())
 
 
-def native_counter(steps: tuple[PreTokenizerStep, ...]) -> PretokenCounter | None:
-    """A counter of the pretokens of a pre-tokenizer that tables can hold."""
+def native_splitter(steps: tuple[PreTokenizerStep, ...]) -> TableSplitter | None:
+    """What cuts texts in the kernel before it counts, if tables can hold the pre-tokenizer."""
     if not steps:
         return None
     try:
-        splitter = splitter_of(split_tables(steps))
+        return splitter_of(split_tables(steps))
     except PatternError:
         return None
-    return None if splitter is None else counter_of(splitter)
 
 
 def count(
-    texts: Iterable[str],
+    contents: Iterable[Content],
     steps: tuple[PreTokenizerStep, ...],
     tick: Tick = no_progress,
 ) -> Pretokens:
@@ -261,32 +296,70 @@ def count(
 
     Raises:
         PatternError: the pattern cannot be run, or not to its end.
+        SourceError: a text is none.
     """
     counted, cut = Pretokens(), compiled(steps)
-    counter = native_counter(steps)
-    for text in texts:
-        data = text.encode("utf-8")
-        unmatched = None if counter is None else counter.add(data)
-        if unmatched is None:
-            if counter is not None:  # Python goes on from here
-                _take(counted, counter)
-                counter = None
-            pretokens = cut(text)
-            counted.counts.update(pretokens)
-            unmatched = 0
-            if sum(map(len, pretokens)) != len(text):
-                unmatched = len(data) - len("".join(pretokens).encode("utf-8"))
-        counted.size += len(data)
-        counted.unmatched += unmatched
+    whole: PretokenCounter | None = None
+    for batch, part in _parts(_batches(contents), native_splitter(steps)):
+        if part is not None and (whole is None or whole.absorb(part)):
+            whole = whole or part
+        else:
+            _take(counted, whole)
+            whole = None
+            for content in batch:
+                for pretoken, often in Counter(cut(content.text())).items():
+                    counted.counts[pretoken.encode("utf-8")] += often
+        counted.size += sum(len(content.data) for content in batch)
         tick(counted.size)
-    if counter is not None:
-        _take(counted, counter)
+    _take(counted, whole)
     return counted
 
 
-def _take(counted: Pretokens, counter: PretokenCounter) -> None:
+def _batches(contents: Iterable[Content]) -> Iterator[list[Content]]:
+    """What is counted at once: many small texts, or one that is larger than ``WINDOW``."""
+    batch: list[Content] = []
+    size = 0
+    for content in contents:
+        if batch and size + len(content.data) > WINDOW:
+            yield batch
+            batch, size = [], 0
+        batch.append(content)
+        size += len(content.data)
+    if batch:
+        yield batch
+
+
+def _parts(
+    batches: Iterator[list[Content]], splitter: TableSplitter | None
+) -> Iterator[tuple[list[Content], PretokenCounter | None]]:
+    """Each batch, and its pretokens if the kernel counts them, in the order of the batches.
+
+    Threads count some, while this one reads the next: what they give is added in order, so
+    nothing depends on which of them is quick.
+    """
+    if splitter is None:
+        yield from ((batch, None) for batch in batches)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # takes long to import
+
+    threads = min(THREADS, os.cpu_count() or 1)
+    running: deque[tuple[list[Content], Future[PretokenCounter | None]]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for batch in batches:
+            data = [content.data for content in batch]
+            running.append((batch, pool.submit(counter_of, splitter, data)))
+            if len(running) > threads:
+                first, part = running.popleft()
+                yield first, part.result()
+        for first, part in running:
+            yield first, part.result()
+
+
+def _take(counted: Pretokens, whole: PretokenCounter | None) -> None:
     """Takes over what the kernel has counted."""
-    counts = counter.counts()
+    if whole is None:
+        return
+    counts = whole.counts()
     if counts is None:
         raise defect()
     counted.counts.update(counts)

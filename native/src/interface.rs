@@ -32,7 +32,7 @@ use crate::training::{Counter, Learner};
 use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 22;
+const INTERFACE: u32 = 23;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -1148,27 +1148,35 @@ pub unsafe extern "C" fn placed_copy(
     })
 }
 
-/// What counts the pretokens of texts.
+/// The pretokens of texts one after the other, counted.
+///
+/// # Safety
+/// `size` bytes at `texts`, `count` values at `ends`.
 #[no_mangle]
-pub extern "C" fn counter_new(splitter: i64) -> i64 {
+pub unsafe extern "C" fn counter_of(
+    splitter: i64,
+    texts: *const u8,
+    size: usize,
+    ends: *const u64,
+    count: usize,
+) -> i64 {
     guarded(|| {
         let object = or_python(get(splitter))?;
-        let splitter = or_python(object.splitter())?.clone();
-        let counter = Mutex::new(Counter::new(splitter));
-        Ok(hold(Object::Counter(counter)))
+        let splitter = or_python(object.splitter())?;
+        let made = Counter::of(splitter, as_text(texts, size)?, given(ends, count));
+        Ok(hold(Object::Counter(Mutex::new(or_python(made)?))))
     })
 }
 
-/// Counts those of a text; how many of its bytes are in none.
-///
-/// # Safety
-/// `size` bytes at `text`.
+/// Counts what another one has counted, behind its own.
 #[no_mangle]
-pub unsafe extern "C" fn counter_add(counter: i64, text: *const u8, size: usize) -> i64 {
+pub extern "C" fn counter_absorb(counter: i64, other: i64) -> i64 {
     guarded(|| {
-        let object = or_python(get(counter))?;
-        let unmatched = or_python(object.counter())?.add(as_text(text, size)?.as_bytes());
-        Ok(or_python(unmatched)? as i64)
+        let (object, other) = (or_python(get(counter))?, or_python(get(other))?);
+        let mut counter = or_python(object.counter())?;
+        let other = or_python(other.counter())?;
+        or_python(counter.absorb(&other))?;
+        Ok(DONE)
     })
 }
 

@@ -24,8 +24,8 @@ const LONG: u128 = 0xFF << 120;
 pub struct Key {
     /// Of a short pretoken its bytes, and its size above them, so equal keys are equal pretokens;
     /// of a longer one `LONG` and a hash. 0: it is not remembered.
-    key: u128,
-    hash: u64,
+    pub key: u128,
+    pub hash: u64,
 }
 
 /// The bits of so many bytes: a look-up is quicker than to shift 128 bits.
@@ -40,8 +40,39 @@ const WITHIN: [u128; SHORT + 1] = {
 };
 
 impl Key {
+    /// The key of a pretoken (start, end); that of none where it is longer than `most`. None: it is
+    /// not in the text.
     #[inline(always)]
-    fn with_hash(seed: &Seed, key: u128) -> Self {
+    pub fn of(seed: &Seed, text: &[u8], start: usize, end: usize, most: usize) -> Option<Self> {
+        let size = end.wrapping_sub(start);
+        if size > SHORT {
+            return Some(Key::long(seed, text.get(start..end)?, most));
+        }
+        let mut key = [0; 16];
+        match text.get(start..start + 16) {
+            Some(around) => key.copy_from_slice(around),
+            None => key[..size].copy_from_slice(text.get(start..end)?),
+        }
+        let key = u128::from_le_bytes(key) & WITHIN[size] | (size as u128) << 120;
+        Some(Key::with_hash(seed, key))
+    }
+
+    #[cold]
+    fn long(seed: &Seed, word: &[u8], most: usize) -> Self {
+        match word.len() <= most {
+            true => Key::with_hash(seed, LONG | u128::from(seed.bytes(word))),
+            false => Key::default(),
+        }
+    }
+
+    /// Whether equal keys are equal pretokens.
+    pub fn is_whole(&self) -> bool {
+        self.key < LONG
+    }
+
+    /// That of a word of which the key's own part is known.
+    #[inline(always)]
+    pub fn with_hash(seed: &Seed, key: u128) -> Self {
         let hash = seed.two(key as u64, (key >> 64) as u64);
         Key { key, hash }
     }
@@ -86,25 +117,7 @@ impl Known {
     /// The key of a pretoken (start, end). None: it is not in the text.
     #[inline(always)]
     pub fn key(&self, text: &[u8], start: usize, end: usize) -> Option<Key> {
-        let size = end.wrapping_sub(start);
-        if size > SHORT {
-            return Some(self.long_key(text.get(start..end)?));
-        }
-        let mut key = [0; 16];
-        match text.get(start..start + 16) {
-            Some(around) => key.copy_from_slice(around),
-            None => key[..size].copy_from_slice(text.get(start..end)?),
-        }
-        let key = u128::from_le_bytes(key) & WITHIN[size] | (size as u128) << 120;
-        Some(Key::with_hash(&self.seed, key))
-    }
-
-    #[cold]
-    fn long_key(&self, word: &[u8]) -> Key {
-        match word.len() <= REMEMBERED {
-            true => Key::with_hash(&self.seed, LONG | u128::from(self.seed.bytes(word))),
-            false => Key::default(),
-        }
+        Key::of(&self.seed, text, start, end, REMEMBERED)
     }
 
     #[inline(always)]
@@ -181,7 +194,7 @@ impl Known {
             self.forget();
         }
         let mut made = [0; FEW + 1];
-        let is_long = key.key >= LONG;
+        let is_long = !key.is_whole();
         if !is_long && (1..=FEW).contains(&ids.len()) {
             made[..ids.len()].copy_from_slice(ids);
             made[FEW] = ids.len() as u32;

@@ -172,10 +172,11 @@ impl Object {
         }
     }
 
-    /// The counter of pretokens, if this is one and no panic has left it half done.
+    /// The counter of pretokens, if this is one and no panic has left it half done. Nobody waits
+    /// for it: who adds a counter to itself would do so for ever.
     pub fn counter(&self) -> Option<MutexGuard<'_, Counter>> {
         match self {
-            Object::Counter(counter) => counter.lock().ok(),
+            Object::Counter(counter) => counter.try_lock().ok(),
             _ => None,
         }
     }

@@ -58,6 +58,9 @@ impl Behavior {
     }
 }
 
+/// Where a pretoken starts and ends.
+pub type Piece = (u32, u32);
+
 /// One step of a pre-tokenizer.
 pub struct Table {
     ascii: [u8; 128],
@@ -329,22 +332,19 @@ impl Table {
         Some(count)
     }
 
-    /// The matches (start, end) of a text, where they are the pretokens (`is_plain`).
-    fn matches(&self, text: &[u8]) -> Option<Vec<(u32, u32)>> {
-        let mut found: Vec<(u32, u32)> = vec![];
-        found.try_reserve(text.len() / 4 + 1).ok()?;
-        let mut block = [0; BLOCK];
+    /// Hands over the matches (start, end) of a text, where they are the pretokens (`is_plain`).
+    fn each_match(&self, text: &[u8], mut take: impl FnMut(&[Piece]) -> Option<()>) -> Option<()> {
+        let (mut block, mut found) = ([0; BLOCK], [(0, 0); BLOCK]);
         let mut cursor = self.cursor();
         let mut start = 0;
         while !cursor.finished {
             let count = self.scan(text, &mut cursor, &mut block)?;
-            found.try_reserve(count).ok()?;
-            found.extend(block[..count].iter().map(|&end| {
-                let begun = std::mem::replace(&mut start, end & !GAP);
-                (begun, end & !GAP)
-            }));
+            for (piece, &end) in found.iter_mut().zip(&block[..count]) {
+                *piece = (std::mem::replace(&mut start, end & !GAP), end & !GAP);
+            }
+            take(&found[..count])?;
         }
-        Some(found)
+        Some(())
     }
 
     /// Appends the pretokens (start, end) that this step cuts a text into, which is at `base`.
@@ -353,7 +353,7 @@ impl Table {
         text: &[u8],
         base: u32,
         work: &mut Stretches,
-        out: &mut Vec<(u32, u32)>,
+        out: &mut Vec<Piece>,
     ) -> Option<()> {
         let Stretches { found, block } = work;
         found.clear();
@@ -383,7 +383,7 @@ impl Table {
 }
 
 /// Stretches of a text, flagged or not, as pretokens.
-fn behave(behavior: Behavior, found: &[(u32, bool)], base: u32, out: &mut Vec<(u32, u32)>) {
+fn behave(behavior: Behavior, found: &[(u32, bool)], base: u32, out: &mut Vec<Piece>) {
     let mut start = 0;
     let first = out.len();
     let mut before = false;
@@ -443,12 +443,32 @@ impl Splitter {
         }
     }
 
-    /// The pretokens of a text (start, end). None: Python does it, also where there is too little
-    /// memory.
-    pub fn pieces(&self, text: &[u8]) -> Option<Vec<(u32, u32)>> {
-        if let Some(only) = self.plain() {
-            return only.matches(text);
+    /// Hands over the pretokens of a text in their order, some at a time. None: `take` says so, or
+    /// Python does it, also where there is too little memory.
+    pub fn each(&self, text: &[u8], mut take: impl FnMut(&[Piece]) -> Option<()>) -> Option<()> {
+        match self.plain() {
+            Some(only) => only.each_match(text, take),
+            None => take(&self.cut(text)?),
         }
+    }
+
+    /// The pretokens of a text. None: as above.
+    pub fn pieces(&self, text: &[u8]) -> Option<Vec<Piece>> {
+        if self.plain().is_none() {
+            return self.cut(text);
+        }
+        let mut pieces = vec![];
+        pieces.try_reserve(text.len() / 4 + 1).ok()?;
+        self.each(text, |found| {
+            pieces.try_reserve(found.len()).ok()?;
+            pieces.extend_from_slice(found);
+            Some(())
+        })?;
+        Some(pieces)
+    }
+
+    /// The same, step by step.
+    fn cut(&self, text: &[u8]) -> Option<Vec<Piece>> {
         let mut pieces = vec![];
         if !text.is_empty() {
             pieces.push((0, text.len() as u32));
@@ -613,6 +633,15 @@ pub mod tests {
         .unwrap()
     }
 
+    fn matches(table: &Table, text: &[u8]) -> Option<Vec<Piece>> {
+        let mut all = vec![];
+        table.each_match(text, |found| {
+            all.extend_from_slice(found);
+            Some(())
+        })?;
+        Some(all)
+    }
+
     #[test]
     fn strides_cut_as_the_table_does() {
         let mut state = 7u64;
@@ -650,7 +679,7 @@ pub mod tests {
                     .map(|_| ['a', 'b', 'c', 'd', '\u{e9}'][random(5).min(random(5)) as usize])
                     .collect();
                 let text = text.as_bytes();
-                assert_eq!(quick.matches(text), plain.matches(text));
+                assert_eq!(matches(&quick, text), matches(&plain, text));
             }
             // Many blocks of ends, and marks where a block is full.
             for rare in [0, 5, 50] {
@@ -661,7 +690,7 @@ pub mod tests {
                     })
                     .collect();
                 let text = text.as_bytes();
-                assert_eq!(quick.matches(text), plain.matches(text));
+                assert_eq!(matches(&quick, text), matches(&plain, text));
             }
         }
         assert!(most == 14 && marks > 2);

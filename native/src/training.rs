@@ -5,8 +5,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::known::Key;
+use crate::processor::bring_near;
 use crate::seed::Seed;
-use crate::splitting::Splitter;
+use crate::splitting::{Piece, Splitter};
 
 /// No number.
 const NONE: u32 = u32::MAX;
@@ -16,28 +18,68 @@ const BYTES: usize = 256;
 /// Slots are counted in 32 bits, with room left for `BORDER` and for ids.
 const MOST: usize = 1 << 31;
 
+/// How many pretokens are looked up side by side.
+const GROUP: usize = 64;
+
+/// A distinct pretoken: its key, and which one it is.
+#[derive(Clone, Copy)]
+#[repr(align(32))]
+struct Distinct {
+    key: u128,
+    at: u32,
+}
+
+const FREE: Distinct = Distinct { key: 0, at: NONE };
+
 /// Distinct pretokens in the order they first came, and how often each came.
 pub struct Counter {
-    splitter: Splitter,
     contents: Vec<u8>,
     ends: Vec<u64>,
     counts: Vec<u64>,
-    /// Places in `ends`, by the hash of the content.
-    slots: Vec<u32>,
+    /// With open addressing; three quarters of them are used at most.
+    slots: Vec<Distinct>,
     seed: Seed,
 }
 
 impl Counter {
-    /// Nothing counted yet.
-    pub fn new(splitter: Splitter) -> Self {
-        Counter {
-            splitter,
+    /// The pretokens of texts that end at `ends` in `all`. None: Python counts them.
+    pub fn of(splitter: &Splitter, all: &str, ends: &[u64]) -> Option<Self> {
+        let mut counter = Counter {
             contents: vec![],
             ends: vec![],
             counts: vec![],
-            slots: vec![NONE; 1 << 12],
+            slots: vec![FREE; 1 << 12],
             seed: Seed::of_process(),
+        };
+        let mut start = 0;
+        for &end in ends {
+            let text = all.get(start..end as usize)?.as_bytes();
+            splitter.each(text, |pieces| {
+                for group in pieces.chunks(GROUP) {
+                    counter.make_room(group.len(), 0)?;
+                    counter.count(text, group, |_| 1)?;
+                }
+                Some(())
+            })?;
+            start = end as usize;
         }
+        Some(counter)
+    }
+
+    /// Counts what another one has counted, behind what is counted here. None: there is too little
+    /// memory, and nothing of it was counted.
+    pub fn absorb(&mut self, other: &Counter) -> Option<()> {
+        u32::try_from(other.contents.len()).ok()?;
+        self.make_room(other.ends.len(), other.contents.len())?;
+        let mut start = 0;
+        let mut pieces = [(0, 0); GROUP];
+        for (ends, often) in other.ends.chunks(GROUP).zip(other.counts.chunks(GROUP)) {
+            for (piece, &end) in pieces.iter_mut().zip(ends) {
+                *piece = (std::mem::replace(&mut start, end as u32), end as u32);
+            }
+            self.count(&other.contents, &pieces[..ends.len()], |at| often[at])?;
+        }
+        Some(())
     }
 
     /// The contents one after the other, where each ends, and how often each came.
@@ -45,100 +87,83 @@ impl Counter {
         (&self.contents, &self.ends, &self.counts)
     }
 
-    /// Counts the pretokens of a text; how many of its bytes are in none. None: Python does it, and
-    /// nothing of the text was counted.
-    pub fn add(&mut self, text: &[u8]) -> Option<u64> {
-        let pieces = self.splitter.pieces(text)?;
-        // A pretoken that is new is in the text, so this is enough for all of them.
-        let left = (NONE as usize).checked_sub(self.ends.len())?;
-        if pieces.len() >= left {
+    /// Makes room for so many further distinct pretokens of so many bytes. None: there is none.
+    fn make_room(&mut self, count: usize, size: usize) -> Option<()> {
+        let most = self.ends.len().checked_add(count)?;
+        if most >= NONE as usize {
             return None;
         }
-        let mut matched = 0;
-        let mut taken = vec![];
-        taken.try_reserve_exact(pieces.len()).ok()?;
-        for &(start, end) in &pieces {
-            let content = &text[start as usize..end as usize];
-            matched += content.len() as u64;
-            taken.push(content);
+        self.contents.try_reserve(size).ok()?;
+        self.ends.try_reserve(count).ok()?;
+        self.counts.try_reserve(count).ok()?;
+        let mut slots = self.slots.len();
+        while most > slots / 4 * 3 {
+            slots = slots.checked_mul(2)?;
         }
-        self.contents.try_reserve(text.len()).ok()?;
-        self.ends.try_reserve(pieces.len()).ok()?;
-        self.counts.try_reserve(pieces.len()).ok()?;
-        let known = self.ends.len();
-        for (done, content) in taken.iter().enumerate() {
-            if self.count(content).is_none() {
-                self.forget(&taken[..done], known);
-                return None;
+        if slots > self.slots.len() {
+            let mut larger = vec![];
+            larger.try_reserve_exact(slots).ok()?;
+            larger.resize(slots, FREE);
+            let before = std::mem::replace(&mut self.slots, larger);
+            let mask = slots - 1;
+            for one in before.into_iter().filter(|one| one.at != NONE) {
+                let mut slot = Key::with_hash(&self.seed, one.key).hash as usize & mask;
+                while self.slots[slot].at != NONE {
+                    slot = (slot + 1) & mask;
+                }
+                self.slots[slot] = one;
             }
         }
-        Some((text.len() as u64).saturating_sub(matched))
+        Some(())
+    }
+
+    /// Counts a group of pretokens of a text, each as often as is said by its place in the group,
+    /// where there is room for as many new ones. None: there is none for their bytes.
+    fn count(&mut self, text: &[u8], group: &[Piece], often: impl Fn(usize) -> u64) -> Option<()> {
+        let mut keys = [Key::default(); GROUP];
+        for (key, &(start, end)) in keys.iter_mut().zip(group) {
+            *key = Key::of(&self.seed, text, start as usize, end as usize, usize::MAX)?;
+            bring_near(&self.slots[key.hash as usize & (self.slots.len() - 1)]);
+        }
+        for (at, (key, &(start, end))) in keys.iter().zip(group).enumerate() {
+            let content = &text[start as usize..end as usize];
+            let slot = self.slot(key, content);
+            match self.slots[slot].at {
+                NONE => {
+                    self.contents.try_reserve(content.len()).ok()?;
+                    self.contents.extend_from_slice(content);
+                    self.slots[slot] = Distinct {
+                        key: key.key,
+                        at: self.ends.len() as u32,
+                    };
+                    self.ends.push(self.contents.len() as u64);
+                    self.counts.push(often(at));
+                }
+                known => self.counts[known as usize] += often(at),
+            }
+        }
+        Some(())
+    }
+
+    /// Where a content is, or would be.
+    #[inline(always)]
+    fn slot(&self, key: &Key, content: &[u8]) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = key.hash as usize & mask;
+        loop {
+            let one = &self.slots[slot];
+            let same = one.key == key.key && (key.is_whole() || self.content(one.at) == content);
+            if one.at == NONE || same {
+                return slot;
+            }
+            slot = (slot + 1) & mask;
+        }
     }
 
     fn content(&self, at: u32) -> &[u8] {
         let at = at as usize;
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.contents[start as usize..self.ends[at] as usize]
-    }
-
-    /// None: there is no memory for more slots.
-    fn count(&mut self, content: &[u8]) -> Option<()> {
-        if self.ends.len() * 2 >= self.slots.len() {
-            self.grow()?;
-        }
-        let slot = self.slot(content);
-        match self.slots[slot] {
-            NONE => {
-                self.slots[slot] = self.ends.len() as u32;
-                self.contents.extend_from_slice(content);
-                self.ends.push(self.contents.len() as u64);
-                self.counts.push(1);
-            }
-            at => self.counts[at as usize] += 1,
-        }
-        Some(())
-    }
-
-    /// Takes back what was counted since there were `known` distinct pretokens.
-    fn forget(&mut self, counted: &[&[u8]], known: usize) {
-        for content in counted {
-            let at = self.slots[self.slot(content)];
-            self.counts[at as usize] -= 1;
-        }
-        self.ends.truncate(known);
-        self.counts.truncate(known);
-        let size = self.ends.last().map_or(0, |&end| end as usize);
-        self.contents.truncate(size);
-        self.slots.fill(NONE);
-        self.place_all();
-    }
-
-    /// Where a content is, or would be.
-    fn slot(&self, content: &[u8]) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut slot = self.seed.bytes(content) as usize & mask;
-        while self.slots[slot] != NONE && self.content(self.slots[slot]) != content {
-            slot = (slot + 1) & mask;
-        }
-        slot
-    }
-
-    fn grow(&mut self) -> Option<()> {
-        let size = self.slots.len().checked_mul(4)?;
-        let mut larger = vec![];
-        larger.try_reserve_exact(size).ok()?;
-        larger.resize(size, NONE);
-        self.slots = larger;
-        self.place_all();
-        Some(())
-    }
-
-    /// Puts all contents into slots, of which none is used.
-    fn place_all(&mut self) {
-        for at in 0..self.ends.len() as u32 {
-            let slot = self.slot(self.content(at));
-            self.slots[slot] = at;
-        }
     }
 }
 
@@ -478,25 +503,64 @@ mod tests {
         (merges, learner.tokens())
     }
 
+    fn counted(texts: &[&str]) -> Counter {
+        let ends = texts.iter().scan(0, |end, text| {
+            *end += text.len() as u64;
+            Some(*end)
+        });
+        let splitter = Splitter::after(None, table(0, false));
+        Counter::of(&splitter, &texts.concat(), &ends.collect::<Vec<_>>()).unwrap()
+    }
+
     #[test]
-    fn what_is_taken_back_was_never_counted() {
-        let mut counter = Counter::new(Splitter::after(None, table(0, false)));
-        assert_eq!(counter.add(b"aabaxaab"), Some(0));
-        let (contents, ends, counts) = counter.counted();
-        let before = (contents.to_vec(), ends.to_vec(), counts.to_vec());
-        let (new, old): (Vec<u8>, &[u8]) = (vec![b'y'; 900], b"aab");
-        let known = before.1.len();
-        for content in [old, &new, &new, b"", old] {
-            counter.count(content).unwrap();
+    fn what_parts_have_counted_is_what_one_has() {
+        // Pretokens of every size to 200, a part of them new in each text.
+        let texts: Vec<String> = (0..40)
+            .map(|text| {
+                let sizes = (0..60).map(|each| (text * 7 + each * 11) % 200 + each / 40);
+                sizes.map(|size| "a".repeat(size) + "b").collect()
+            })
+            .collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let whole = counted(&texts);
+        assert!(whole.counted().1.len() > 150);
+        for size in [1, 7, 39] {
+            let mut parts = texts.chunks(size).map(counted);
+            let mut first = parts.next().unwrap();
+            parts.for_each(|part| first.absorb(&part).unwrap());
+            assert_eq!(first.counted(), whole.counted());
         }
-        counter.forget(&[old, &new, &new, b"", old], known);
+    }
+
+    #[test]
+    fn many_pretokens_are_found_again() {
+        let text: String = (0..20_000).map(|each| format!("{each:x>20}aab")).collect();
+        let counter = counted(&[&text, &text]);
         let (contents, ends, counts) = counter.counted();
-        assert_eq!(
-            (contents, ends, counts),
-            (&before.0[..], &before.1[..], &before.2[..])
-        );
-        assert_eq!(counter.add(b"xaab"), Some(0));
-        assert_eq!(counter.counted().1, before.1);
+        assert_eq!((ends.len(), counts[1]), (20_001, 40_000));
+        assert!(counts
+            .iter()
+            .enumerate()
+            .all(|(at, &each)| at == 1 || each == 2));
+        assert_eq!(contents.len(), 20_000 * 20 + 3);
+    }
+
+    #[test]
+    fn long_pretokens_of_one_hash_are_told_apart() {
+        let text = "aaaaaaaaaaaaaaaaaaaab";
+        let counter = counted(&[text]);
+        let key = Key::of(&counter.seed, text.as_bytes(), 0, text.len(), usize::MAX).unwrap();
+        assert_eq!(counter.slots[counter.slot(&key, text.as_bytes())].at, 0);
+        assert_eq!(counter.slots[counter.slot(&key, b"other")].at, NONE);
+    }
+
+    #[test]
+    fn a_text_that_ends_inside_a_character_is_refused() {
+        let splitter = Splitter::after(None, table(0, false));
+        for ends in [&[1, 2][..], &[2, 1], &[3]] {
+            assert!(Counter::of(&splitter, "\u{e9}", ends).is_none());
+        }
+        assert!(Counter::of(&splitter, "\u{e9}", &[2, 2]).is_some());
     }
 
     #[test]

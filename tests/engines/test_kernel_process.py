@@ -183,23 +183,28 @@ def test_where_memory_ends_the_kernel_leaves_the_text_to_python(text: str, work:
 def test_where_memory_ends_nothing_of_a_text_is_counted() -> None:
     """Wherever that is: a process for each limit, which counts the texts that have room."""
     code = f"""
-from bpe_interop.train.pretokens import native_counter
+from bpe_interop.kernel.learner import counter_of
+from bpe_interop.train.pretokens import native_splitter
 {LIMITED}
 def text(at):
     letters = (chr(0x4e00 + number % 20000) + chr(0x4e00 + number // 20000)
                for number in range(at * 25000, at * 25000 + 25000))
     return " ".join(letters).encode()
 texts = [text(at) for at in range(4)]
-for more in range(1, 16):
+for more in range(1, 31, 2):
     child = os.fork()
     if child == 0:
-        counter = native_counter(model.pretokenizer)
+        splitter = native_splitter(model.pretokenizer)
+        whole = counter_of(splitter, [b""])
         limit(more)
-        done = [counter.add(text) for text in texts]
+        done = []
+        for text in texts:
+            part = counter_of(splitter, [text])
+            done.append(part is not None and whole.absorb(part))
+            part = None
         limit(2000)
-        counts = counter.counts()
-        wanted = sum(1 for each in done if each == 0) * 25000
-        os._exit(1 if None in done else 0 if sum(counts.values()) == wanted else 2)
+        wanted = sum(done) * 25000
+        os._exit(2 if sum(whole.counts().values()) != wanted else 0 if all(done) else 1)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), end=" ")
 """
     ended = run(code).split()

@@ -222,19 +222,33 @@ def test_cuts_change_no_pretoken(name: str, parts: list[str]) -> None:
 
 @pytest.mark.parametrize(("pattern", "cut"), [("gpt2", 1), ("o200k", 1), (None, 0), (r"\w|\W", 0)])
 @pytest.mark.parametrize("window", [7, 64, 1000])
-def test_windows_of_a_file_change_nothing(
+def test_windows_of_a_text_change_nothing(
     pattern: str | None, cut: int, window: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "text"
     corpora = FIXTURES / "corpora"
     text = "".join((corpora / n).read_bytes().decode()[:3000] for n in ("scripts.txt", "code.txt"))
     path.write_bytes(text.encode())
-    monkeypatch.setattr(counting, "WINDOW", window)
-    read = list(counting.read_texts(path, counting.cuts(steps(pattern))))
-    assert "".join(read) == text
-    assert bool(cut) == (len(read) > 1)
     asked = Request(merges=60, pattern=pattern)
-    assert learn(path, asked).merges == learn(text, asked).merges
+    merges = learn(text, asked).merges
+    monkeypatch.setattr(counting, "WINDOW", window)
+    for source in (path, text):
+        read = list(counting.read_texts(source, counting.cuts(steps(pattern))))
+        assert "".join(content.text() for content in read) == text
+        assert bool(cut) == (len(read) > 1)
+        assert learn(source, asked).merges == merges
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "中", "🤗"])
+def test_a_window_ends_at_the_last_place_however_far_before_its_end(
+    letter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "text"
+    far = letter * 9_000
+    path.write_bytes(f"a b{far}a b{far}".encode())
+    monkeypatch.setattr(counting, "WINDOW", len(far.encode()) + 3)
+    read = list(counting.read_texts(path, counting.PRETOKENS))
+    assert [content.text() for content in read] == ["a", f" b{far}a", f" b{far}"]
 
 
 def test_a_learned_tokenizer_goes_everywhere(tmp_path: Path) -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import random
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bpe_interop.errors import SourceError
 from bpe_interop.kernel import running, set_aside
-from bpe_interop.kernel.learner import MergeLearner, PretokenCounter
+from bpe_interop.kernel.learner import MergeLearner, PretokenCounter, counter_of
+from bpe_interop.kernel.splitter import TableSplitter
 from bpe_interop.train import learn
+from bpe_interop.train import pretokens as counting
 from bpe_interop.train.learner import Learner, learned
-from bpe_interop.train.pretokens import Pretokens, count, native_counter
+from bpe_interop.train.pretokens import Content, count, native_splitter
 from bpe_interop.train.training import Request, steps
 
 pytestmark = pytest.mark.skipif(
@@ -56,39 +63,114 @@ def _text(chosen: random.Random) -> str:
     return "".join(chosen.choices("aab bc  \n\r12é中\u0301'sT.🙂\u2028", k=chosen.randint(0, 400)))
 
 
+def _contents(texts: Iterable[str]) -> list[Content]:
+    return [Content(text.encode()) for text in texts]
+
+
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_pretokens_are_counted_in_the_same_order(pattern: str | None) -> None:
     chosen = random.Random(5)
-    request = Request(vocab_size=300, pattern=pattern)
-    cut = steps(request.pattern, request.dialect)
+    cut = steps(pattern)
     for _ in range(12):
-        texts = [_text(chosen) for _ in range(4)]
-        ours = count(texts, cut)
+        contents = _contents(_text(chosen) for _ in range(4))
+        ours = count(contents, cut)
         with set_aside():
-            theirs = count(texts, cut)
+            theirs = count(contents, cut)
         assert ours == theirs
         assert [*ours.counts.items()] == [*theirs.counts.items()]
 
 
-def test_python_goes_on_where_the_kernel_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+def _ties(chosen: random.Random) -> str:
+    """A text of few words in which most pairs are as frequent as others."""
+    words = ["".join(chosen.choices("abcd", k=3)) for _ in range(6)]
+    return " ".join(chosen.sample(words * 4, k=24))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_threads_change_no_merge(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever thread is quick: the later a text is, the sooner it is done."""
+    chosen = random.Random(threads)
+    cut, request = steps("gpt2"), Request(merges=40, min_frequency=1, pattern="gpt2")
+    begun = list[int]()
+
+    def quick(splitter: TableSplitter, data: Sequence[bytes]) -> PretokenCounter | None:
+        begun.append(len(data))
+        time.sleep(0.004 * (-len(begun) % threads))
+        return counter_of(splitter, data)
+
+    monkeypatch.setattr(counting, "counter_of", quick)
+    monkeypatch.setattr(counting, "WINDOW", 300)
+    monkeypatch.setattr(counting, "THREADS", threads)
+    monkeypatch.setattr(os, "cpu_count", lambda: threads)
+    for _ in range(6):
+        begun.clear()
+        texts = [_ties(chosen) for _ in range(60)]
+        ours, merges = count(_contents(texts), cut), learn(texts, request).merges
+        assert begun == [3] * 40
+        with set_aside():
+            theirs = count(_contents(texts), cut)
+            assert merges == learn(texts, request).merges
+        assert [*ours.counts.items()] == [*theirs.counts.items()]
+        # That of the last text first would be another order, and give other merges.
+        assert merges != learn(texts[::-1], request).merges
+
+
+@pytest.mark.parametrize("at", range(6))
+@pytest.mark.parametrize("what", ["counter_of", "absorb"])
+def test_python_counts_what_the_kernel_cannot(
+    what: str, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chosen = random.Random(9)
-    request = Request(vocab_size=300, pattern="gpt2")
-    cut = steps(request.pattern, request.dialect)
+    cut = steps("gpt2")
     texts = [_text(chosen) for _ in range(6)]
-    assert native_counter(cut) is not None
-    add, calls = PretokenCounter.add, list[bytes]()
+    absorb, calls = PretokenCounter.absorb, list[int]()
 
-    def some(counter: PretokenCounter, text: bytes) -> int | None:
-        calls.append(text)
-        return add(counter, text) if len(calls) < 4 else None
+    def fails() -> bool:
+        calls.append(len(calls))
+        return calls[-1] == at
 
-    monkeypatch.setattr(PretokenCounter, "add", some)
-    ours = count(texts, cut)
-    assert len(calls) == 4
+    def counted(splitter: TableSplitter, data: Sequence[bytes]) -> PretokenCounter | None:
+        return None if fails() else counter_of(splitter, data)
+
+    def absorbed(one: PretokenCounter, other: PretokenCounter) -> bool:
+        return not fails() and absorb(one, other)
+
+    if what == "absorb":
+        monkeypatch.setattr(PretokenCounter, "absorb", absorbed)
+    else:
+        monkeypatch.setattr(counting, "counter_of", counted)
+    monkeypatch.setattr(counting, "WINDOW", 1)
+    monkeypatch.setattr(counting, "THREADS", 1)
+    ours = count(_contents(texts), cut)
     with set_aside():
-        theirs: Pretokens = count(texts, cut)
+        theirs = count(_contents(texts), cut)
+    assert len(calls) >= min(at + 1, 4)
     assert [*ours.counts.items()] == [*theirs.counts.items()]
     assert (ours.size, ours.unmatched) == (theirs.size, theirs.unmatched)
+
+
+def test_a_counter_is_not_added_to_itself() -> None:
+    splitter = native_splitter(steps("gpt2"))
+    assert splitter is not None
+    counter = counter_of(splitter, [b"a b"])
+    assert counter is not None
+    assert not counter.absorb(counter)
+    assert counter.counts() == {b"a": 1, b" b": 1}
+
+
+@pytest.mark.parametrize("window", [1, 8, 64, 1 << 20])
+def test_what_is_not_utf8_is_refused_where_it_is(
+    window: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "text"
+    text = "ab é. " * 30
+    path.write_bytes(text.encode() + b"a b \xff c " + text.encode() + b"\xff\xe2\x82")
+    monkeypatch.setattr(counting, "WINDOW", window)
+    for request in (Request(merges=1, pattern="gpt2"), Request(merges=1)):
+        with pytest.raises(SourceError, match=r"byte 0xFF at offset 214\b"):
+            learn(path, request)
+        with set_aside(), pytest.raises(SourceError, match=r"byte 0xFF at offset 214\b"):
+            learn(path, request)
 
 
 def test_python_begins_anew_where_learning_stops(monkeypatch: pytest.MonkeyPatch) -> None:

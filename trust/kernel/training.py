@@ -8,7 +8,7 @@ from bpe_interop.kernel import is_aside
 from bpe_interop.kernel.learner import learner_of
 from bpe_interop.text.surrogates import repair
 from bpe_interop.train.learner import learned
-from bpe_interop.train.pretokens import count, native_counter
+from bpe_interop.train.pretokens import Content, count, native_splitter
 
 from .comparing import Answered, Case
 from .texts import random_steps, random_text, short_texts
@@ -21,11 +21,12 @@ _COUNTS = (1, 1, 3, 1 << 40, 1 << 62)
 def counted(rng: random.Random) -> list[Case]:
     """Counts the pretokens of texts, in the order they first came."""
     steps = random_steps(rng)
-    texts = [*map(repair, (*short_texts(rng), *(random_text(rng) for _ in range(_LONG))))]
+    texts = (*short_texts(rng), *(random_text(rng) for _ in range(_LONG)))
+    contents = [Content(repair(text).encode("utf-8")) for text in texts]
 
     def work() -> Answered:
-        found = count(texts, steps)
-        by_kernel = not is_aside() and native_counter(steps) is not None
+        found = count(contents, steps)
+        by_kernel = not is_aside() and native_splitter(steps) is not None
         return Answered(([*found.counts.items()], found.size, found.unmatched), native=by_kernel)
 
     return [Case(work, texts=len(texts))]
