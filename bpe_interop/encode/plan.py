@@ -2,8 +2,8 @@
 
 What the kernel holds runs there from the pre-tokenizer to the ids. Around it the kernel finds added
 tokens, places the ids of a template, and does a normalizer that puts a prefix, writes spaces as
-U+2581, or is NFC or NFD, or another normal form that a text has already. Whatever else there is
-runs in Python, and the :class:`Plan` says why.
+U+2581, writes each character as one (lower case), or is NFC or NFD, or another normal form that a
+text has already. Whatever else there is runs in Python, and the :class:`Plan` says why.
 """
 
 from __future__ import annotations
@@ -11,20 +11,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, cast
+from functools import cache, lru_cache
+from itertools import groupby, takewhile
+from typing import Any
 
 from ..errors import InvalidModelError, PatternError
 from ..kernel import is_aside, running
 from ..kernel.encoder import (
+    CharacterMapper,
     KernelNormalizer,
     NormalForm,
     PieceSettings,
+    Splitters,
     TextEncoder,
     encoder_around,
     encoder_of_form,
     encoder_of_list,
     encoder_of_pieces,
+    mapper_of,
     normal_form_of,
     spaced,
 )
@@ -37,6 +41,7 @@ from ..steps import (
     SPACE,
     ByteChars,
     Metaspace,
+    NormalizerStep,
     Prepend,
     PreTokenizerStep,
     Replace,
@@ -44,7 +49,9 @@ from ..steps import (
     UnicodeForm,
 )
 from ..text.added_tokens import SINGLE_WORD, AddedMatcher
+from ..text.character_maps import character_map, is_character_map
 from ..text.unicode import FormName, char_class, form_table, paged
+from ..theory.gaps import with_gaps
 from ..theory.split_tables import split_tables
 from .pretoken import byte_ids, refuse_merged_fallback
 
@@ -92,8 +99,10 @@ class Plan:
         words = char_class("word").ranges if alone else ()
         encoders = self.part, self.later
         # Its tables are made here: a model that is only loaded needs none.
-        form = _normal_form(cast(FormName, self.normal.form)) if self.normal.form else None
-        return encoder_around(encoders, self.normal, form, found, words, template)
+        changes = _changes(self.normal.changes)
+        if changes is None:
+            return None
+        return encoder_around(encoders, self.normal, changes, found, words, template)
 
 
 def plan_of(model: BPEModel) -> Plan:
@@ -138,24 +147,26 @@ def _plan(model: BPEModel) -> Plan:
     if why_not:
         return Plan(why_not=why_not)
     spacing, steps = _spacing(model, model.pretokenizer or ())
-    steps, inner = _around_letters(model, steps)
+    steps, letters = _around_letters(model, steps)
     try:
-        tables = split_tables(_as_one(steps)), split_tables(inner)
+        steps = _as_one(steps)
+        whole = splitter_of(split_tables(steps))
+        inner = splitter_of(split_tables(letters))
     except PatternError as error:
         why = error.what.removeprefix("not decided: ")
         return Plan(why_not=f"the pre-tokenizer has no table: {why}")
-    splitters = splitter_of(tables[0]), splitter_of(tables[1])
-    if (steps and splitters[0] is None) or (inner and splitters[1] is None):
+    if (steps and whole is None) or (letters and inner is None):
         return Plan(why_not="the tables of the pre-tokenizer are too large for the kernel")
     ids = textual(model)
     if model.alphabet == "char":
         try:
-            pieces = _of_characters(model, ids, splitters[0])
+            pieces = _of_characters(model, ids, whole)
         except InvalidModelError as error:
             return Plan(why_not=error.what)
         if pieces is None:
             return Plan(why_not="its merges or tokens are irregular")
         return _planned(model, *_metaspaced(spacing, pieces))
+    splitters = replace(_by_words(steps) or Splitters(whole), letters=inner)
     if isinstance(model.merges, PairList):
         try:
             refuse_merged_fallback(model, ())
@@ -180,12 +191,11 @@ def _plan(model: BPEModel) -> Plan:
 def _planned(model: BPEModel, part: TextEncoder | None, later: TextEncoder | None) -> Plan:
     """The plan with what the kernel does of the normalizer."""
     steps = [*(model.normalizer or ())]
-    form, prefix, escape = None, None, False
-    # In this order the kernel does them: a normal form, a prefix, spaces as U+2581. What is left
-    # over is Python's.
-    if steps and isinstance(first := steps[0], UnicodeForm):
-        form = first.form
-        del steps[:1]
+    prefix, escape = None, False
+    # In this order the kernel does them: normal forms and maps of characters, a prefix, spaces as
+    # U+2581. What is left over is Python's.
+    changes = [*takewhile(_is_change, steps[:_MOST_CHANGES])]
+    del steps[: len(changes)]
     if steps and isinstance(first := steps[0], Prepend):
         prefix = first.text
         del steps[:1]
@@ -198,7 +208,32 @@ def _planned(model: BPEModel, part: TextEncoder | None, later: TextEncoder | Non
     if steps:
         name = type(steps[0]).__name__
         return Plan(part, later, why_not=f"its normalizer ({name}) runs in Python, before that")
-    return Plan(part, later, KernelNormalizer(form, prefix, escape))
+    return Plan(part, later, KernelNormalizer(tuple(changes), prefix, escape))
+
+
+_MOST_CHANGES = 200
+"""A map of characters has room for so many kinds of runs."""
+
+
+def _is_change(step: NormalizerStep) -> bool:
+    return isinstance(step, UnicodeForm) or is_character_map(step)
+
+
+def _changes(
+    steps: tuple[NormalizerStep, ...],
+) -> tuple[NormalForm | CharacterMapper, ...] | None:
+    """What does such steps, in their order; None where the kernel cannot hold it."""
+    made: list[NormalForm | CharacterMapper | None] = []
+    for form, some in groupby(steps, lambda step: getattr(step, "form", None)):
+        made.append(_mapper(tuple(some)) if form is None else _normal_form(form))
+    done = tuple(each for each in made if each is not None)
+    return done if len(done) == len(made) else None
+
+
+@lru_cache(maxsize=16)
+def _mapper(steps: tuple[NormalizerStep, ...]) -> CharacterMapper | None:
+    tables = character_map(steps)
+    return mapper_of(*paged(tables.kinds), tables.changed, tables.runs)
 
 
 @cache
@@ -290,6 +325,28 @@ def _as_one(steps: tuple[PreTokenizerStep, ...]) -> tuple[PreTokenizerStep, ...]
         with suppress(PatternError):
             return (Split(composed(steps), "removed", invert=True),)
     return steps
+
+
+_PROSE = 'It isn\'t known that "they" (or 12,345 others) would be; see https://example.org/a.\n'
+_WORD = 32
+"""Characters of the longest pretoken of prose, where pretokens are words."""
+
+
+def _by_words(steps: tuple[PreTokenizerStep, ...]) -> Splitters | None:
+    """Splitters of which the first step cuts a text into words, and the others only those that are
+    not remembered; None where there is nothing to gain, or the first step leaves more than words.
+    """
+    if not steps:
+        return None
+    found = with_gaps(steps[0])
+    if found is None:
+        return None
+    whole, gaps = found
+    first, again = splitter_of(split_tables((whole,))), splitter_of(split_tables(steps[1:]))
+    if first is None or (again is None and len(steps) > 1):
+        return None
+    words = first.cut(_PROSE) or [_PROSE]
+    return Splitters(first, gaps, again) if max(map(len, words)) <= _WORD else None
 
 
 def _metaspaced(

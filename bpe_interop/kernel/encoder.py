@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 from .canonical import found_form, merges_over
 from .library import KernelObject, Library, OwnedNumber, address, answer, library, made, numbers
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from ..steps import NormalizerStep
 
 _ROOM, _HELD = 4096, -3
 """Ids up to which a text is answered in one call; the status that says that they are held."""
@@ -237,9 +238,21 @@ def _taken(held: KernelObject, texts: int) -> tuple[array[int], array[int]]:
     return ids, ends
 
 
-Splitters: TypeAlias = "tuple[TableSplitter | None, TableSplitter | None]"
-"""What cuts a text (None: it is one pretoken), and what then cuts the bytes of each pretoken,
-spelled in GPT-2's alphabet (None: nothing)."""
+@dataclass(frozen=True, slots=True)
+class Splitters:
+    """What cuts a text of a model of bytes.
+
+    Attributes:
+        whole: cuts the text (None: it is one pretoken).
+        gaps: the characters that are left out at the beginning of each pretoken, as ranges.
+        again: then cuts each pretoken once more (None: nothing).
+        letters: then cuts the bytes of each, spelled in GPT-2's alphabet (None: nothing).
+    """
+
+    whole: TableSplitter | None
+    gaps: Sequence[tuple[int, int]] = ()
+    again: TableSplitter | None = None
+    letters: TableSplitter | None = None
 
 
 def encoder_of_list(
@@ -305,11 +318,15 @@ def _encoder(
     lookup_first: bool,
     suffix: bytes,
 ) -> TextEncoder | None:
+    cutting = splitters.whole, splitters.again, splitters.letters
+    gaps = array("I", chain.from_iterable(splitters.gaps))
     held = made(
         loaded.encoder_new(
-            *(each.number if each else 0 for each in (*splitters, *rule)),
+            *(each.number if each else 0 for each in (*cutting, *rule)),
             suffix,
             len(suffix),
+            address(gaps) if gaps else 0,
+            len(splitters.gaps),
             address(ids) if ids else 0,
             len(ids) if ids else 0,
             lookup_first,
@@ -480,12 +497,7 @@ class NormalForm(KernelObject):
         """The text in the form; None where the kernel has no tables for that."""
         data = text.encode("utf-8")
         number = made(self.library.normal_form_write(self.number, data, len(data)))
-        if number is None:
-            return None
-        held = KernelObject(self.library, number)
-        room = bytearray(answer(self.library.text_size(held.number)) or 0)
-        answer(self.library.text_copy(held.number, address(room), len(room)))
-        return room.decode("utf-8")
+        return None if number is None else _text_of(KernelObject(self.library, number))
 
 
 def normal_form_of(
@@ -504,17 +516,52 @@ def normal_form_of(
     return None if held is None else NormalForm(loaded, held)
 
 
+class CharacterMapper(KernelObject):
+    """A map of characters. Threads may share it."""
+
+    def write(self, text: str) -> str | None:
+        """What a text becomes; None where Python tells."""
+        data = text.encode("utf-8")
+        number = made(self.library.character_map_write(self.number, data, len(data)))
+        return None if number is None else _text_of(KernelObject(self.library, number))
+
+
+def _text_of(held: KernelObject) -> str:
+    room = bytearray(answer(held.library.text_size(held.number)) or 0)
+    answer(held.library.text_copy(held.number, address(room), len(room)))
+    return room.decode("utf-8")
+
+
+def mapper_of(
+    pages: array[int], kinds: bytes, changed: array[int], runs: array[int]
+) -> CharacterMapper | None:
+    """A map of characters by its tables (:class:`.text.character_maps.CharacterMap`).
+
+    None without a kernel, or where it cannot hold it.
+    """
+    loaded = library()
+    if loaded is None:
+        return None
+    held = made(
+        loaded.character_map_new(
+            *(address(pages), len(pages), kinds, len(kinds)),
+            *(address(changed), len(changed), address(runs), len(runs)),
+        )
+    )
+    return None if held is None else CharacterMapper(loaded, held)
+
+
 @dataclass(frozen=True, slots=True)
 class KernelNormalizer:
     """What the kernel does of a normalizer, with each stretch of text between added tokens.
 
     Attributes:
-        form: the normal form that the text is written in, by name (None: none).
+        changes: normal forms and maps of characters, one after the other.
         prefix: then put before the text; None: nothing is put there, and no space is written.
         escape: whether spaces, those of the prefix too, are then written as U+2581.
     """
 
-    form: str | None = None
+    changes: tuple[NormalizerStep, ...] = ()
     prefix: str | None = None
     escape: bool = False
 
@@ -522,7 +569,7 @@ class KernelNormalizer:
 def encoder_around(
     encoders: tuple[TextEncoder, TextEncoder],
     normal: KernelNormalizer,
-    form: NormalForm | None,
+    changes: Sequence[KernelObject],
     tokens: Sequence[Sequence[tuple[str, int, int]]],
     words: Sequence[tuple[int, int]],
     template: tuple[Sequence[int], Sequence[int]],
@@ -532,7 +579,8 @@ def encoder_around(
     Args:
         encoders: of a stretch of normalized text that begins its text, and of the others.
         normal: the normalizer.
-        form: its normal form. What the kernel does not write in it, Python normalizes.
+        changes: what does the changes that it begins with, in their order. What the kernel does
+            not write so, Python normalizes.
         tokens: text, id and flags (``native/src/added.rs``) of each that is looked for in the text
             as it is, and in the normalized one.
         words: the characters of words, as ranges; none where no token is a single word.
@@ -557,13 +605,13 @@ def encoder_around(
             if held is None:
                 return None
         phases.append(None if held is None else KernelObject(loaded, held))
-    objects = array("q", [each.number if each else 0 for each in (*encoders, form, *phases)])
+    objects = array("q", [each.number if each else 0 for each in (*encoders, *phases, *changes)])
     prefix = (normal.prefix or "").encode("utf-8")
     flags = normal.escape | (normal.prefix is None) << 2
     placed = array("I", chain(*template))
     encoder = made(
         loaded.around_new(
-            *(address(objects), prefix, len(prefix), flags, address(placed)),
+            *(address(objects), len(objects), prefix, len(prefix), flags, address(placed)),
             *map(len, template),
         )
     )

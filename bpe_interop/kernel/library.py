@@ -20,7 +20,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 23
+_INTERFACE = 24
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -242,7 +242,7 @@ class Library:
         self.splitter_cut = declared("splitter_cut", number, text, size, pointer, pointer, size)
         three = (number, number, number)
         self.encoder_new = declared.making(
-            "encoder_new", number, number, *three, text, size, pointer, size, flag
+            "encoder_new", *three, *three, text, size, *(pointer, size) * 2, flag
         )
         self.piece_encoder_new = declared.making(
             "piece_encoder_new", *three, pointer, size, pointer, size
@@ -258,8 +258,12 @@ class Library:
         )
         self.normal_form_keeps = declared("normal_form_keeps", number, text, size)
         self.normal_form_write = declared.making("normal_form_write", number, text, size)
+        self.character_map_new = declared.making(
+            "character_map_new", pointer, size, text, size, pointer, size, pointer, size
+        )
+        self.character_map_write = declared.making("character_map_write", number, text, size)
         self.around_new = declared.making(
-            "around_new", pointer, text, size, flag, pointer, size, size
+            "around_new", pointer, size, text, size, flag, pointer, size, size
         )
         self.encoder_encode = declared("encoder_encode", pointer, text)
         self.encoder_encode_each = declared.making(

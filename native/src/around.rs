@@ -10,10 +10,10 @@ use crate::offsets::{begun, Spans};
 use crate::piece_encoding::{write_spaced, Spacing};
 
 /// What is done with a stretch of text between added tokens that are not normalized. Objects are
-/// a normal form and phases.
+/// normal forms and maps of characters, one after the other, and phases.
 #[derive(Default)]
 pub struct Before {
-    pub form: Option<Arc<Object>>,
+    pub changes: Vec<Arc<Object>>,
     pub spacing: Option<Spacing>,
     /// The tokens that are looked for in the text as it is, and in what is normalized.
     pub raw: Option<Arc<Object>>,
@@ -54,7 +54,10 @@ impl Around {
             .into_iter()
             .flatten()
             .all(|each| each.phase().is_some())
-            && before.form.iter().all(|each| each.normal_form().is_some())
+            && before
+                .changes
+                .iter()
+                .all(|each| each.normal_form().is_some() || each.character_map().is_some())
             && [&first, &later].iter().all(|each| each.encoder().is_some());
         fine.then_some(Around {
             before,
@@ -65,19 +68,15 @@ impl Around {
     }
 
     /// Gives the parts of a text in order. None: a part of it is left to Python, with `placed` also
-    /// one that is written in another form, because what of it stands where is told there.
+    /// one that is changed, because what of it stands where is told there.
     fn parts(
         &self,
         text: &str,
         placed: bool,
         mut give: impl FnMut(&Part) -> Option<()>,
     ) -> Option<()> {
-        let form = self
-            .before
-            .form
-            .as_ref()
-            .and_then(|each| each.normal_form());
-        let (mut written, mut spaced) = (String::new(), String::new());
+        let (mut written, mut other) = (String::new(), String::new());
+        let mut spaced = String::new();
         find(&self.before.raw, text, |outer| {
             let (start, end, id) = outer;
             let mut stretch = text.get(start..end)?;
@@ -90,11 +89,18 @@ impl Around {
             if id.is_some() {
                 return give(&part);
             }
-            if let Some(form) = form.filter(|form| !form.keeps(stretch)) {
-                if placed {
-                    return None;
+            let mut is_written = false;
+            for each in &self.before.changes {
+                let now = if is_written { &written } else { stretch };
+                if change(each, now, &mut other)? && other != now {
+                    if placed {
+                        return None;
+                    }
+                    std::mem::swap(&mut written, &mut other);
+                    is_written = true;
                 }
-                form.write(stretch, &mut written)?;
+            }
+            if is_written {
                 stretch = &written;
             }
             if let Some(spacing) = &self.before.spacing {
@@ -117,6 +123,16 @@ impl Around {
             false => &self.later,
         };
         Some((encoder.encoder()?, part.stretch.get(start..end)?))
+    }
+}
+
+/// Whether a text may be changed by one of `Before::changes`; then it is written. None: Python does
+/// it.
+fn change(by: &Object, text: &str, out: &mut String) -> Option<bool> {
+    match (by.normal_form(), by.character_map()) {
+        (Some(form), _) if form.keeps(text) => Some(false),
+        (Some(form), _) => form.write(text, out).map(|_| true),
+        (None, map) => map?.write(text, out).map(|_| true),
     }
 }
 

@@ -11,12 +11,14 @@ use crate::merging::{Merging, Work};
 use crate::objects::Object;
 use crate::offsets::{Sizes, Spans};
 use crate::pairs::NONE;
-use crate::splitting::{Splitter, BLOCK};
+use crate::splitting::{Room, Splitter, BLOCK};
 use crate::tokens::Tokens;
 
 /// How many pretokens are looked up side by side, so that the processor waits for many places of
 /// memory at a time.
 const GROUP: usize = 64;
+/// The most bytes of a pretoken with its suffix that is looked for as a token.
+const GLUED: usize = 64;
 /// No less than the ids of a group that are few; a power of two.
 const MADE: usize = (FEW + 1) * GROUP;
 /// The most bytes of a text: places are counted in 31 bits, and one of these marks a gap.
@@ -39,6 +41,7 @@ struct Memory {
 struct Words {
     known: Known,
     work: Work,
+    room: Room,
 }
 
 /// Room for looking up pretokens side by side.
@@ -129,18 +132,36 @@ pub trait Encodes: Sync {
     }
 }
 
+/// Which token a whole pretoken becomes.
+pub enum Whole<'a> {
+    /// The one with its bytes, whatever merging gives.
+    Any,
+    /// The one with its bytes and this suffix, if merging gives it.
+    Merged(&'a [u8]),
+}
+
+/// What is done with each pretoken that was not met before.
+#[derive(Default)]
+pub struct Inner {
+    /// The characters (first, last) that are left out at its beginning, in order (Theorem 35).
+    pub gaps: Vec<(u32, u32)>,
+    /// What cuts it once more, and what then cuts its bytes, which are spelled by letters.
+    pub again: Option<Splitter>,
+    pub letters: Option<Splitter>,
+}
+
 /// A model that merges bytes, ready to encode. Threads may share it.
 pub struct Encoder {
     /// Holds the table.
     held: Arc<Object>,
     splitter: Option<Splitter>,
-    /// What cuts each pretoken once more, its bytes being spelled by letters.
-    inner: Option<Splitter>,
+    inner: Option<Inner>,
     merging: Merging,
     /// By place in the table: the id of each token.
     ids: Vec<u32>,
-    /// The same where a whole pretoken becomes the token; else `NONE`.
+    /// The same where a whole pretoken becomes the token, which ends in the suffix; else `NONE`.
     whole: Vec<u32>,
+    suffix: Box<[u8]>,
     sizes: Option<Sizes>,
     memories: Memories<Memory>,
 }
@@ -158,6 +179,7 @@ impl Encodes for Encoder {
         self.encode_up_to(text, most, &mut ids)?;
         spans.reserve(ids.len())?;
         let mut rest = ids.iter().copied();
+        let mut room = Room::new();
         let pieces = match &self.splitter {
             // A table that covers leaves no gaps, so it matters only to what cuts once more.
             Some(steps) if steps.plain().is_none() || self.inner.is_some() => {
@@ -174,9 +196,10 @@ impl Encodes for Encoder {
             match &self.inner {
                 None => spans.fill((start, end), &mut rest, sizes)?,
                 Some(inner) => {
-                    for part in cut_by_letters(inner, piece)? {
-                        let part = (start + part.start as u32, start + part.end as u32);
-                        spans.fill(part, &mut rest, sizes)?;
+                    let word = self.word(piece);
+                    let start = end - word.len() as u32;
+                    for (first, last) in inner.cut(word, &mut room)? {
+                        spans.fill((start + first, start + last), &mut rest, sizes)?;
                     }
                 }
             }
@@ -187,26 +210,28 @@ impl Encodes for Encoder {
 }
 
 impl Encoder {
-    /// `held` has the table, of which `ids` are the ids; none of these is `NONE`. `lookup_first`:
-    /// a whole pretoken that is a token becomes it, whatever merging gives. No splitter: a text is
-    /// one pretoken; the inner one cuts what the other leaves, its bytes being spelled by letters.
+    /// `held` has the table, of which `ids` are the ids; none of these is `NONE`. No splitter: a
+    /// text is one pretoken.
     pub fn new(
         held: Arc<Object>,
-        (splitter, inner): (Option<Splitter>, Option<Splitter>),
+        (splitter, inner): (Option<Splitter>, Inner),
         merging: Merging,
         ids: Vec<u32>,
-        lookup_first: bool,
+        becomes: Whole,
     ) -> Option<Self> {
         let tokens = &held.table()?.tokens;
         if ids.len() != tokens.len() || ids.contains(&NONE) {
             return None;
         }
         let mut whole = ids.clone();
-        if !lookup_first {
+        let mut suffix: &[u8] = &[];
+        if let Whole::Merged(glued) = becomes {
+            suffix = glued;
             let mut work = Work::default();
             for (at, whole) in whole.iter_mut().enumerate() {
-                let token = tokens.get(at);
-                let merged = token.len() <= REMEMBERED && merging.run(token, &mut work).is_some();
+                let word = tokens.get(at).strip_suffix(suffix).unwrap_or_default();
+                let fits = (1..=REMEMBERED).contains(&word.len());
+                let merged = fits && merging.run(word, &mut work).is_some();
                 if !(merged && work.symbols == [at as u32]) {
                     *whole = NONE;
                 }
@@ -217,13 +242,15 @@ impl Encoder {
             true => None,
             false => Sizes::of((0..ids.len()).map(|at| (ids[at], tokens.size(at)))),
         };
+        let cuts = !inner.gaps.is_empty() || inner.again.is_some() || inner.letters.is_some();
         Some(Encoder {
             held,
             splitter,
-            inner,
+            inner: cuts.then_some(inner),
             merging,
             ids,
             whole,
+            suffix: suffix.into(),
             sizes,
             memories: Memories::new(),
         })
@@ -245,9 +272,13 @@ impl Encoder {
                 count: 0,
                 hashes: [0; GROUP],
             });
-            let (known, work) = (Known::new(), Work::default());
+            let words = Words {
+                known: Known::new(),
+                work: Work::default(),
+                room: Room::new(),
+            };
             Memory {
-                words: Words { known, work },
+                words,
                 block: Box::new([0; BLOCK]),
                 group,
             }
@@ -396,7 +427,8 @@ impl Encoder {
         for place in left.iter().map(|&(place, _)| place as usize) {
             group.hashes[place] = 0;
             if !words.known.has(&group.keys[place]) {
-                let hash = tokens.hash(piece(place));
+                let mut room = [0; GLUED];
+                let hash = tokens.hash(self.glued(self.word(piece(place)), &mut room));
                 tokens.bring_near(hash);
                 group.hashes[place] = hash;
             }
@@ -430,17 +462,20 @@ impl Encoder {
         hash: u64,
         out: &mut Vec<u32>,
     ) -> Option<()> {
-        let Words { known, work } = words;
+        let Words { known, work, room } = words;
         if let Some(ids) = known.find(key, piece) {
             out.extend_from_slice(ids);
             return Some(());
         }
         let before = out.len();
+        let word = self.word(piece);
         match &self.inner {
-            None => self.part(piece, hash, work, out)?,
+            None => self.part(word, hash, work, out)?,
             Some(inner) => {
-                for part in cut_by_letters(inner, piece)? {
-                    self.part(&piece[part], 0, work, out)?;
+                for (start, end) in inner.cut(word, room)? {
+                    let part = &word[start as usize..end as usize];
+                    let hash = if part.len() == word.len() { hash } else { 0 };
+                    self.part(part, hash, work, out)?;
                 }
             }
         }
@@ -448,13 +483,37 @@ impl Encoder {
         Some(())
     }
 
+    /// What is left of a pretoken.
+    #[inline(always)]
+    fn word<'a>(&self, piece: &'a [u8]) -> &'a [u8] {
+        let gap = self.inner.as_ref().map_or(0, |inner| inner.gap(piece));
+        &piece[gap..]
+    }
+
+    /// The token that a part becomes whole, if it is one; nothing where there is no room.
+    #[inline(always)]
+    fn glued<'a>(&self, part: &'a [u8], room: &'a mut [u8; GLUED]) -> &'a [u8] {
+        let size = part.len() + self.suffix.len();
+        match room.get_mut(..size) {
+            _ if self.suffix.is_empty() => part,
+            None => &[],
+            Some(room) => {
+                let (own, suffix) = room.split_at_mut(part.len());
+                own.copy_from_slice(part);
+                suffix.copy_from_slice(&self.suffix);
+                room
+            }
+        }
+    }
+
     /// The same of what is cut no more, whether it was met or not.
     #[inline(always)]
     fn part(&self, part: &[u8], hash: u64, work: &mut Work, out: &mut Vec<u32>) -> Option<()> {
-        let tokens = self.tokens()?;
-        let hash = if hash == 0 { tokens.hash(part) } else { hash };
+        let (tokens, mut room) = (self.tokens()?, [0; GLUED]);
+        let whole = self.glued(part, &mut room);
+        let hash = if hash == 0 { tokens.hash(whole) } else { hash };
         match tokens
-            .find_hashed(part, hash)
+            .find_hashed(whole, hash)
             .map(|at| self.whole[at as usize])
         {
             Some(id) if id != NONE => out.push(id),
@@ -467,26 +526,61 @@ impl Encoder {
     }
 }
 
+impl Inner {
+    /// The parts (start, end) of what is left of a pretoken.
+    fn cut(&self, word: &[u8], room: &mut Room) -> Option<Vec<(u32, u32)>> {
+        let pieces = match &self.again {
+            Some(again) => again.pieces_in(word, room)?,
+            None if word.is_empty() => vec![],
+            None => vec![(0, word.len() as u32)],
+        };
+        let Some(letters) = &self.letters else {
+            return Some(pieces);
+        };
+        let mut parts = vec![];
+        for (start, end) in pieces {
+            let own = cut_by_letters(letters, &word[start as usize..end as usize], room)?;
+            parts.extend(own.map(|each| (start + each.0, start + each.1)));
+        }
+        Some(parts)
+    }
+
+    /// How many bytes are left out at the beginning.
+    fn gap(&self, piece: &[u8]) -> usize {
+        if self.gaps.is_empty() {
+            return 0;
+        }
+        // What a table cuts a text into is text.
+        let text = std::str::from_utf8(piece).unwrap_or_default();
+        let left_out = |character: char| {
+            let code = u32::from(character);
+            let at = self.gaps.partition_point(|range| range.1 < code);
+            self.gaps.get(at).is_some_and(|range| range.0 <= code)
+        };
+        text.len() - text.trim_start_matches(left_out).len()
+    }
+}
+
 /// Where a pretoken is cut by what sees a letter for each of its bytes (twin: `ByteChars` in
 /// `text/split.py`).
-fn cut_by_letters(inner: &Splitter, piece: &[u8]) -> Option<Vec<Range<usize>>> {
+fn cut_by_letters(
+    inner: &Splitter,
+    piece: &[u8],
+    room: &mut Room,
+) -> Option<impl Iterator<Item = (u32, u32)>> {
     let mut letters = String::new();
     letters.try_reserve(2 * piece.len()).ok()?; // none has more than two bytes
     letters.extend(piece.iter().map(|&byte| letter(byte)));
-    let letters = letters.as_bytes();
     let (mut at, mut bytes) = (0, 0);
-    let mut bytes_before = |place: u32| {
-        let between = &letters[at..place as usize];
-        bytes += between.iter().filter(|&byte| byte & 0xC0 != 0x80).count();
+    let pieces = inner.pieces_in(letters.as_bytes(), room)?;
+    let mut bytes_before = move |place: u32| {
+        let between = &letters.as_bytes()[at..place as usize];
+        bytes += between.iter().filter(|&byte| byte & 0xC0 != 0x80).count() as u32;
         at = place as usize;
         bytes
     };
-    let pieces = inner.pieces(letters)?.into_iter();
-    Some(
-        pieces
-            .map(|(start, end)| bytes_before(start)..bytes_before(end))
-            .collect(),
-    )
+    let pieces = pieces.into_iter();
+    Some(pieces.map(move |(start, end)| (bytes_before(start), bytes_before(end))))
 }
 
 /// The letter of a byte in GPT-2's alphabet (twin: `text/bytechars.py`): itself where it can be

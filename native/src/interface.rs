@@ -9,9 +9,10 @@ use std::sync::Mutex;
 use crate::added::Phase;
 use crate::around::{Around, Before};
 use crate::canonical::{form, Alphabet, Rule, SYMBOL};
+use crate::character_maps::CharacterMap;
 use crate::comparing::{apart, same_pairs};
 use crate::decoding::Decoder;
-use crate::encoding::{Encoder, LONGEST};
+use crate::encoding::{Encoder, Inner, Whole, LONGEST};
 use crate::equality::{listed_as_ranked, ranked_as_listed};
 use crate::json;
 use crate::merges::Merges;
@@ -32,7 +33,7 @@ use crate::training::{Counter, Learner};
 use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 23;
+const INTERFACE: u32 = 24;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -756,21 +757,25 @@ unsafe fn as_text<'a>(text: *const u8, size: usize) -> Result<&'a str, NotMine> 
 }
 
 /// An encoder over a table, by merges over it (0: none, then by `form`, the canonical form of its
-/// numbers). `splitter` 0: a text is one pretoken; `inner` 0: nothing cuts its bytes, spelled by
-/// letters, once more. `suffix`: glued to the last byte of a pretoken. `ids`: of the table's
-/// tokens; `count` 0: they are its numbers.
+/// numbers). `splitter` 0: a text is one pretoken. Of a pretoken, the characters of `gaps`
+/// (first and last) are left out at its beginning; `again` (0: nothing) cuts the rest once more, and
+/// `letters` then its bytes, spelled by letters. `suffix`: glued to the last byte of a pretoken.
+/// `ids`: of the table's tokens; `count` 0: they are its numbers.
 ///
 /// # Safety
-/// `count` values at `ids`, `suffix_size` bytes at `suffix`.
+/// `count` values at `ids`, `suffix_size` bytes at `suffix`, two for each of `gap_count` at `gaps`.
 #[no_mangle]
 pub unsafe extern "C" fn encoder_new(
     splitter: i64,
-    inner: i64,
+    again: i64,
+    letters: i64,
     table: i64,
     merges: i64,
     form: i64,
     suffix: *const u8,
     suffix_size: usize,
+    gaps: *const u32,
+    gap_count: usize,
     ids: *const u32,
     count: usize,
     lookup_first: u32,
@@ -808,12 +813,23 @@ pub unsafe extern "C" fn encoder_new(
             0 => Ok(None),
             _ => Ok(Some(or_python(or_python(get(number))?.splitter())?.clone())),
         };
-        let splitters = (cutting(splitter)?, cutting(inner)?);
+        let gaps = given(gaps, or_python(gap_count.checked_mul(2))?).chunks_exact(2);
+        let inner = Inner {
+            gaps: gaps.map(|range| (range[0], range[1])).collect(),
+            again: cutting(again)?,
+            letters: cutting(letters)?,
+        };
+        let splitters = (cutting(splitter)?, inner);
         let mut merging = or_python(merging)?;
         if !suffix.is_empty() {
             merging = merging.with_suffix(symbols(suffix));
         }
-        let made = Encoder::new(held.clone(), splitters, merging, ids, lookup_first != 0);
+        let whole = if lookup_first != 0 {
+            Whole::Any
+        } else {
+            Whole::Merged(suffix)
+        };
+        let made = Encoder::new(held.clone(), splitters, merging, ids, whole);
         Ok(hold(Object::Encoder(Box::new(or_python(made)?))))
     })
 }
@@ -966,17 +982,59 @@ pub unsafe extern "C" fn normal_form_keeps(form: i64, text: *const u8, size: usi
     })
 }
 
+/// A map of characters: the kinds of code points in pages, what is changed, what runs become.
+///
+/// # Safety
+/// `page_count` values at `pages`, `kind_count` at `kinds`, `count` at `changed`, `run_count` at
+/// `runs`.
+#[no_mangle]
+pub unsafe extern "C" fn character_map_new(
+    pages: *const u16,
+    page_count: usize,
+    kinds: *const u8,
+    kind_count: usize,
+    changed: *const u32,
+    count: usize,
+    runs: *const u32,
+    run_count: usize,
+) -> i64 {
+    guarded(|| {
+        let map = CharacterMap::new(
+            given(pages, page_count),
+            given(kinds, kind_count),
+            given(changed, count),
+            given(runs, run_count),
+        );
+        Ok(hold(Object::CharacterMap(or_python(map)?)))
+    })
+}
+
+/// What a text becomes by a map of characters: the number of what holds it.
+///
+/// # Safety
+/// `size` bytes at `text`.
+#[no_mangle]
+pub unsafe extern "C" fn character_map_write(map: i64, text: *const u8, size: usize) -> i64 {
+    guarded(|| {
+        let object = or_python(get(map))?;
+        let mut out = String::new();
+        or_python(or_python(object.character_map())?.write(as_text(text, size)?, &mut out))?;
+        Ok(hold(Object::Text(out.into_bytes())))
+    })
+}
+
 /// An encoder with what stands around it. `objects`: the encoders of a stretch that begins a text
-/// and of the others; a normal form, the added tokens that are looked for in the text as it is,
-/// and those in the normalized one (0: none). `prefix` and `flags` as above; with 4, nothing is
+/// and of the others; the added tokens that are looked for in the text as it is, and those in the
+/// normalized one (0: none); normal forms and maps of characters in their order. `prefix` and `flags` as above; with 4, nothing is
 /// put before a stretch or written in it. `template`: the ids before those of a text, `count` of
 /// them, and then those after them.
 ///
 /// # Safety
-/// Five values at `objects`, `size` bytes at `prefix`, `count + after` values at `template`.
+/// `object_count` values at `objects`, `size` bytes at `prefix`, `count + after` values at `template`.
 #[no_mangle]
 pub unsafe extern "C" fn around_new(
     objects: *const i64,
+    object_count: usize,
     prefix: *const u8,
     size: usize,
     flags: u32,
@@ -985,13 +1043,14 @@ pub unsafe extern "C" fn around_new(
     after: usize,
 ) -> i64 {
     guarded(|| {
-        let &[first, later, form, raw, normalized] = given(objects, 5) else {
+        let [first, later, raw, normalized, changes @ ..] = given(objects, object_count) else {
             return Err(NotMine);
         };
-        let optional = |number| match number {
+        let optional = |number: &i64| match number {
             0 => Ok(None),
-            number => or_python(get(number)).map(Some),
+            &number => or_python(get(number)).map(Some),
         };
+        let changes: Option<Vec<_>> = changes.iter().map(|&number| get(number)).collect();
         let prefix = or_python(std::str::from_utf8(given(prefix, size)).ok())?.to_string();
         let spacing = Spacing {
             prefix,
@@ -999,7 +1058,7 @@ pub unsafe extern "C" fn around_new(
             once: flags & 2 != 0,
         };
         let before = Before {
-            form: optional(form)?,
+            changes: or_python(changes)?,
             spacing: (flags & 4 == 0).then_some(spacing),
             raw: optional(raw)?,
             normalized: optional(normalized)?,
@@ -1007,7 +1066,7 @@ pub unsafe extern "C" fn around_new(
         let template = given(template, or_python(count.checked_add(after))?);
         let (placed_before, placed_after) = template.split_at(count);
         let template = (placed_before.to_vec(), placed_after.to_vec());
-        let (first, later) = (or_python(get(first))?, or_python(get(later))?);
+        let (first, later) = (or_python(get(*first))?, or_python(get(*later))?);
         let made = Around::new(before, first, later, template);
         Ok(hold(Object::Around(or_python(made)?)))
     })

@@ -8,6 +8,7 @@ mod added;
 mod around;
 mod blocks;
 mod canonical;
+mod character_maps;
 mod comparing;
 mod decoding;
 mod encoding;

@@ -156,7 +156,14 @@ impl Merging {
             (Some(&right), Some(lasts)) if place + 2 == text.len() => {
                 let right = last(lasts, right);
                 let known = own != NONE && right != NONE;
-                (own, if known { self.pairs.rank(own, right) } else { NONE })
+                (
+                    own,
+                    if known {
+                        self.pairs.rank(own, right)
+                    } else {
+                        NONE
+                    },
+                )
             }
             (Some(&right), _) => (own, self.first[pair(byte, right)]),
         }

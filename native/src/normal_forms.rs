@@ -255,7 +255,7 @@ fn pair(first: u32, second: u32) -> u64 {
 
 /// How many of the first bytes are ASCII.
 #[inline(always)]
-fn ascii_run(bytes: &[u8]) -> usize {
+pub fn ascii_run(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(near) = bytes[at..].first_chunk::<16>() {
         if near.iter().fold(0, |all, byte| all | byte) >= 0x80 {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::added::Phase;
 use crate::around::Around;
 use crate::canonical::Form;
+use crate::character_maps::CharacterMap;
 use crate::decoding::Decoder;
 use crate::encoding::{Encoder, Encodes};
 use crate::merges::Merges;
@@ -29,6 +30,7 @@ pub enum Object {
     PieceEncoder(PieceEncoder),
     Phase(Phase),
     NormalForm(NormalForm),
+    CharacterMap(CharacterMap),
     Around(Around),
     Ids(Vec<u32>, Vec<u64>),
     Placed(Vec<u32>, Spans),
@@ -168,6 +170,14 @@ impl Object {
     pub fn normal_form(&self) -> Option<&NormalForm> {
         match self {
             Object::NormalForm(form) => Some(form),
+            _ => None,
+        }
+    }
+
+    /// The map of characters, if this is one.
+    pub fn character_map(&self) -> Option<&CharacterMap> {
+        match self {
+            Object::CharacterMap(map) => Some(map),
             _ => None,
         }
     }

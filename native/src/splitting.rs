@@ -333,29 +333,28 @@ impl Table {
     }
 
     /// Hands over the matches (start, end) of a text, where they are the pretokens (`is_plain`).
-    fn each_match(&self, text: &[u8], mut take: impl FnMut(&[Piece]) -> Option<()>) -> Option<()> {
-        let (mut block, mut found) = ([0; BLOCK], [(0, 0); BLOCK]);
+    fn each_match(
+        &self,
+        text: &[u8],
+        room: &mut Room,
+        mut take: impl FnMut(&[Piece]) -> Option<()>,
+    ) -> Option<()> {
+        let Room { block, pieces, .. } = room;
         let mut cursor = self.cursor();
         let mut start = 0;
         while !cursor.finished {
-            let count = self.scan(text, &mut cursor, &mut block)?;
-            for (piece, &end) in found.iter_mut().zip(&block[..count]) {
+            let count = self.scan(text, &mut cursor, block)?;
+            for (piece, &end) in pieces.iter_mut().zip(&block[..count]) {
                 *piece = (std::mem::replace(&mut start, end & !GAP), end & !GAP);
             }
-            take(&found[..count])?;
+            take(&pieces[..count])?;
         }
         Some(())
     }
 
     /// Appends the pretokens (start, end) that this step cuts a text into, which is at `base`.
-    fn cut(
-        &self,
-        text: &[u8],
-        base: u32,
-        work: &mut Stretches,
-        out: &mut Vec<Piece>,
-    ) -> Option<()> {
-        let Stretches { found, block } = work;
+    fn cut(&self, text: &[u8], base: u32, room: &mut Room, out: &mut Vec<Piece>) -> Option<()> {
+        let Room { found, block, .. } = room;
         found.clear();
         // Most steps have nothing to say of most pretokens of the steps before.
         if !text.is_empty() && self.never_begins(text) == text.len() {
@@ -415,10 +414,21 @@ fn joins_next(found: &[(u32, bool)], place: usize) -> bool {
     found[place].1 && !found[place + 1].1
 }
 
-/// Room for what `cut` finds.
-struct Stretches {
+/// Room for what steps find.
+pub struct Room {
     found: Vec<(u32, bool)>,
     block: Box<[u32; BLOCK]>,
+    pieces: Box<[Piece; BLOCK]>,
+}
+
+impl Room {
+    pub fn new() -> Self {
+        Room {
+            found: vec![],
+            block: Box::new([0; BLOCK]),
+            pieces: Box::new([(0, 0); BLOCK]),
+        }
+    }
 }
 
 /// Steps of which each cuts every pretoken of the one before. None of them: nothing is cut.
@@ -445,21 +455,31 @@ impl Splitter {
 
     /// Hands over the pretokens of a text in their order, some at a time. None: `take` says so, or
     /// Python does it, also where there is too little memory.
-    pub fn each(&self, text: &[u8], mut take: impl FnMut(&[Piece]) -> Option<()>) -> Option<()> {
+    pub fn each(
+        &self,
+        text: &[u8],
+        room: &mut Room,
+        mut take: impl FnMut(&[Piece]) -> Option<()>,
+    ) -> Option<()> {
         match self.plain() {
-            Some(only) => only.each_match(text, take),
-            None => take(&self.cut(text)?),
+            Some(only) => only.each_match(text, room, take),
+            None => take(&self.cut(text, room)?),
         }
     }
 
     /// The pretokens of a text. None: as above.
     pub fn pieces(&self, text: &[u8]) -> Option<Vec<Piece>> {
+        self.pieces_in(text, &mut Room::new())
+    }
+
+    /// The same in a room that was made before, which matters for short texts.
+    pub fn pieces_in(&self, text: &[u8], room: &mut Room) -> Option<Vec<Piece>> {
         if self.plain().is_none() {
-            return self.cut(text);
+            return self.cut(text, room);
         }
         let mut pieces = vec![];
         pieces.try_reserve(text.len() / 4 + 1).ok()?;
-        self.each(text, |found| {
+        self.each(text, room, |found| {
             pieces.try_reserve(found.len()).ok()?;
             pieces.extend_from_slice(found);
             Some(())
@@ -468,21 +488,17 @@ impl Splitter {
     }
 
     /// The same, step by step.
-    fn cut(&self, text: &[u8]) -> Option<Vec<Piece>> {
+    fn cut(&self, text: &[u8], room: &mut Room) -> Option<Vec<Piece>> {
         let mut pieces = vec![];
         if !text.is_empty() {
             pieces.push((0, text.len() as u32));
         }
-        let mut work = Stretches {
-            found: vec![],
-            block: Box::new([0; BLOCK]),
-        };
         for table in &self.tables {
             let mut cut = vec![];
             cut.try_reserve(pieces.len() * 2).ok()?;
             for (start, end) in pieces {
                 let piece = &text[start as usize..end as usize];
-                table.cut(piece, start, &mut work, &mut cut)?;
+                table.cut(piece, start, room, &mut cut)?;
             }
             pieces = cut;
         }
@@ -633,9 +649,9 @@ pub mod tests {
         .unwrap()
     }
 
-    fn matches(table: &Table, text: &[u8]) -> Option<Vec<Piece>> {
+    fn matches(table: &Table, text: &[u8], room: &mut Room) -> Option<Vec<Piece>> {
         let mut all = vec![];
-        table.each_match(text, |found| {
+        table.each_match(text, room, |found| {
             all.extend_from_slice(found);
             Some(())
         })?;
@@ -652,6 +668,7 @@ pub mod tests {
             ((state >> 33) % u64::from(below)) as u32
         };
         let (mut most, mut marks, mut blocks) = (0, 0, 0);
+        let mut room = Room::new();
         for round in 0..4000 {
             let mut quick = any_table(&mut random, round % 2 == 0);
             let mut plain = any_table(&mut random, false);
@@ -679,7 +696,10 @@ pub mod tests {
                     .map(|_| ['a', 'b', 'c', 'd', '\u{e9}'][random(5).min(random(5)) as usize])
                     .collect();
                 let text = text.as_bytes();
-                assert_eq!(matches(&quick, text), matches(&plain, text));
+                assert_eq!(
+                    matches(&quick, text, &mut room),
+                    matches(&plain, text, &mut room)
+                );
             }
             // Many blocks of ends, and marks where a block is full.
             for rare in [0, 5, 50] {
@@ -690,7 +710,10 @@ pub mod tests {
                     })
                     .collect();
                 let text = text.as_bytes();
-                assert_eq!(matches(&quick, text), matches(&plain, text));
+                assert_eq!(
+                    matches(&quick, text, &mut room),
+                    matches(&plain, text, &mut room)
+                );
             }
         }
         assert!(most == 14 && marks > 2);

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use crate::known::Key;
 use crate::processor::bring_near;
 use crate::seed::Seed;
-use crate::splitting::{Piece, Splitter};
+use crate::splitting::{Piece, Room, Splitter};
 
 /// No number.
 const NONE: u32 = u32::MAX;
@@ -51,10 +51,10 @@ impl Counter {
             slots: vec![FREE; 1 << 12],
             seed: Seed::of_process(),
         };
-        let mut start = 0;
+        let (mut start, mut room) = (0, Room::new());
         for &end in ends {
             let text = all.get(start..end as usize)?.as_bytes();
-            splitter.each(text, |pieces| {
+            splitter.each(text, &mut room, |pieces| {
                 for group in pieces.chunks(GROUP) {
                     counter.make_room(group.len(), 0)?;
                     counter.count(text, group, |_| 1)?;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
 
@@ -18,7 +19,9 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 from bpe_interop.encode.plan import _normal_form
 from bpe_interop.errors import PatternError
 from bpe_interop.kernel import running
+from bpe_interop.steps import Lowercase
 from bpe_interop.text import unicode
+from bpe_interop.text.character_maps import character_map
 from bpe_interop.text.unicode import (
     CharClass,
     FormName,
@@ -233,6 +236,19 @@ def test_the_kernel_keeps_and_writes_normal_forms_as_tokenizers_does(name: FormN
         () if name.endswith("D") else ("\u1100\u1161", "\uac00\u11a8", "\u0bc6\u0bbe", "e\u0301")
     )
     assert not any(map(form.keeps, (*joined, "\u00e9\u0323", "\u2126")))
+
+
+def test_lower_case_is_that_of_tokenizers_wherever_it_is_certain() -> None:
+    """Theorem 36 in ``docs/theory.md``."""
+    tables = character_map((Lowercase(),))
+    ours = dict(zip(tables.changed[::2], tables.changed[1::2], strict=True))
+    due = in_form(normalizers.Lowercase().normalize_str)
+    certain = [c for c in SCALARS if tables.kinds[ord(c)] != 255]
+    assert [c for c in certain if chr(ours.get(ord(c), ord(c))) != due.get(c, c)] == []
+    # New characters, and one that becomes two.
+    newer = members(unicode.merge((*unicode.NEW_IN_16, *property_ranges("Cn"))))
+    odd = {*SCALARS}.difference(certain, newer)
+    assert {c for c in odd if unicodedata.category(c) != "Cn"} == {"\u0130"}
 
 
 def test_the_characters_of_unicode_16_are_those_that_llama_cpp_has_no_class_for(data: Data) -> None:

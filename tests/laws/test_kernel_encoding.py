@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 import threading
@@ -12,11 +13,13 @@ from dataclasses import replace
 from importlib import import_module
 from itertools import pairwise
 from operator import is_
+from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Data
 from sentencepiece import SentencePieceProcessor
+from tokenizers import Regex, pre_tokenizers
 from tokenizers import Tokenizer as EngineTokenizer
 
 from bpe_interop import load
@@ -41,10 +44,13 @@ from bpe_interop.model import (
 )
 from bpe_interop.sources import load_source
 from bpe_interop.steps import (
+    ByteChars,
+    Dialect,
     JoinBytes,
     JoinPieces,
     Lowercase,
     Metaspace,
+    NormalizerStep,
     Pattern,
     PrefixSpace,
     Prepend,
@@ -53,6 +59,7 @@ from bpe_interop.steps import (
     Split,
 )
 from bpe_interop.text import spellings
+from bpe_interop.text.character_maps import character_map, is_character_map
 from bpe_interop.text.patterns import parse
 from bpe_interop.text.regex_syntax import Node
 from bpe_interop.text.split import Splitter
@@ -60,6 +67,7 @@ from bpe_interop.text.surrogates import repair
 from bpe_interop.text.unicode import LAST, PAGE
 from bpe_interop.theory import split_tables as tables
 from bpe_interop.theory.automata import Machine, machine_of
+from bpe_interop.theory.gaps import with_gaps
 from bpe_interop.tokenizer import Tokenizer
 from fixtures import TOKENIZERS
 from trust.kernel import pieces
@@ -265,6 +273,7 @@ def test_characters_that_are_read_again_and_again_are_left_to_python() -> None:
         ("ids of characters", 14),
         ("added tokens", 20),
         ("normal forms", 30),
+        ("maps of characters", 60),
         ("ids decoded", 30),
         ("ids of characters decoded", 20),
         ("pretokens counted", 12),
@@ -334,6 +343,159 @@ def test_steps_that_see_letters_and_a_suffix_are_in_the_kernel(name: str) -> Non
         ] * 2
         with set_aside():
             assert Encoder(replace(encoder.model)).encode_with_offsets(text) == found
+
+
+SPACES: dict[str, Any] = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
+ODD = (
+    *("Hello  WORLD", "DON'T", "\t\r\n", "\x1c\x1f", "\x85", "\u00a0 ", "\u2028", "a", " ", "!"),
+    *(
+        "\u00c9",
+        "E\u0301",
+        "\u0130",
+        "\u03a3",
+        "\u1e9e",
+        "\u023a",
+        "\u65e5",
+        "\u0378",
+        "\U00016ea0",
+    ),
+)
+
+
+@needs_library
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [{"type": "NFC"}, SPACES, {"type": "Lowercase"}],
+        [{"type": "Lowercase"}, {**SPACES, "content": "a"}, {"type": "NFD"}],
+        [SPACES, {**SPACES, "pattern": {"String": "l"}, "content": " "}, SPACES],
+    ],
+)
+def test_clips_kind_of_normalizer_is_in_the_kernel(
+    steps: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    """Of any text that is ASCII, and of most others; the ids are those of tokenizers.
+
+    Theorem 36 in ``docs/theory.md``.
+    """
+    document = json.loads((TOKENIZERS / "clip-tiny/huggingface/tokenizer.json").read_text("utf-8"))
+    document["normalizer"] = {"type": "Sequence", "normalizers": steps}
+    file = tmp_path / "tokenizer.json"
+    file.write_text(json.dumps(document), "utf-8")
+    engine, encoder = EngineTokenizer.from_file(str(file)), Encoder(load(file).model)
+    whole = encoder._whole(frozenset())
+    assert whole is not None
+    rng, by_kernel = random.Random(5), 0
+    texts = ["".join(rng.choices(ODD, k=rng.randrange(9))) for _ in range(600)]
+    for text in (*ODD, *texts, "".join(map(chr, range(128))), "A \n " * 40, "".join(ODD) * 9):
+        found = whole.encode(text)
+        by_kernel += found is not None
+        wanted = engine.encode(text, add_special_tokens=False).ids
+        assert found == wanted or (found is None and not text.isascii())
+        assert encoder.encode(text) == wanted
+        placed = encoder.encode_with_offsets(text)
+        with set_aside():
+            assert Encoder(replace(encoder.model)).encode_with_offsets(text) == placed
+    assert by_kernel > 150
+
+
+@needs_library
+def test_clip_is_in_the_kernel_and_has_the_ids_of_its_engine(data: Data) -> None:
+    file = data("clip/tokenizer.json")
+    encoder, engine = Encoder(load(file).model), EngineTokenizer.from_file(str(file))
+    whole = encoder._whole(frozenset())
+    assert whole is not None
+    assert encoder._plan.why_not == ""
+    for name in ("udhr/udhr_rus.txt", "udhr/udhr_jpn.txt", "code/server.cpp"):
+        text = data(f"corpora/{name}").read_text("utf-8")
+        assert whole.encode(text) == engine.encode(text, add_special_tokens=False).ids
+
+
+def test_which_steps_are_maps_of_characters() -> None:
+    def replaced(source: str, content: str, dialect: Dialect = "oniguruma") -> Replace:
+        return Replace(Pattern(source, dialect), content)
+
+    maps: list[NormalizerStep] = [
+        Lowercase(),
+        Replace("a", "b"),
+        Replace("\u00e9", "e"),
+        replaced(r"\s+", " "),
+    ]
+    maps += [replaced("[ab]", "c"), replaced("[ab]++", "c"), replaced("\u00e9+", "\u00e8")]
+    others: list[NormalizerStep] = [
+        Prepend("a"),
+        Replace("ab", "c"),
+        Replace("a", ""),
+        Replace("a", "bc"),
+    ]
+    others += [
+        replaced("a+?", "b"),
+        replaced("a{2,}", "b"),
+        replaced("a*", "b"),
+        replaced("(", "b"),
+    ]
+    others += [replaced("[^a]", "b"), Replace(" ", "\u2581"), replaced(r"\s", " ", "python")]
+    others += [
+        Replace("\ud800", "a"),
+        Replace("\u00e9", "\ud800"),
+        replaced("[^\x00-\U0010ffff]", "a"),
+    ]
+    assert [is_character_map(step) for step in (*maps, *others)] == [True] * 7 + [False] * 14
+    with pytest.raises(TypeError, match="no map of characters"):
+        character_map((Prepend("a"),))
+
+
+WORDS = (
+    *(r"\p{L}+|\p{N}|[^\s\p{L}\p{N}]+", "[^ ]+", "ab*c|a", r"a b|'s|\p{L}+|'", r"\S\s|\S+"),
+    *(r"\p{L}+(?=\s|$)|\p{L}", "(?i:k)+", "[^x]+"),
+)
+
+
+@pytest.mark.parametrize("source", WORDS)
+def test_gaps_are_at_the_beginning_of_what_follows_them(source: str) -> None:
+    """Theorem 35 in ``docs/theory.md``, beside tokenizers."""
+    step = Split(Pattern(source, "oniguruma"), "removed", invert=True)
+    found = with_gaps(step)
+    assert found is not None
+    joint, gaps = found
+    engine = pre_tokenizers.Split(Regex(source), "removed", invert=True)
+    letters = "aabbck's 1.  \nx\u00e9\u212a\u00a0"
+    members = "".join(c for c in letters if any(a <= ord(c) <= b for a, b in gaps))
+    rng, cut = random.Random(source), Splitter((joint,))
+    for _ in range(400):
+        text = "".join(rng.choices(letters, k=rng.randrange(14)))
+        words = [str(piece).lstrip(members) for piece in cut(text)]
+        assert [*filter(None, words)] == [piece for piece, _ in engine.pre_tokenize_str(text)]
+
+
+def test_what_else_lies_between_words_is_no_gap() -> None:
+    """A character that may begin a match, or what is not dropped."""
+    for source in ("ab", "a+b", r"\p{L}+(?=\s)"):
+        assert with_gaps(Split(Pattern(source, "oniguruma"), "removed", invert=True)) is None
+    assert with_gaps(one("[a-z]+")) is None
+    assert with_gaps(Split(Pattern(spellings.GPT2, "oniguruma"), "removed", invert=True)) is None
+
+
+@needs_library
+@pytest.mark.parametrize("lookup_first", [False, True])
+@pytest.mark.parametrize("rest", [(), (one("b+"),), (one("b+"), ByteChars(), one("a"))])
+def test_words_that_were_not_met_are_cut_again(
+    rest: tuple[PreTokenizerStep, ...], lookup_first: bool
+) -> None:
+    """With offsets; long ones too, which are not remembered (Theorem 35)."""
+    steps = (Split(Pattern(r"\w+|[^\w\s]+", "oniguruma"), "removed", invert=True), *rest)
+    model = small(pretokenizer=steps, lookup_first=lookup_first)
+    encoder = Encoder(model)
+    rng = random.Random(1)
+    texts = [
+        "".join(rng.choices(("ab", "abab", " ", "b", "\n", "xyz", "."), k=9)) for _ in range(99)
+    ]
+    for text in ("", " ", "abab  ab\u00e9\u3000", "ab" * 90 + " ", " " * 200 + "abab", *texts):
+        found = [encoder.encode(text), encoder.encode_with_offsets(text), encoder.encode(text)]
+        with set_aside():
+            own = Encoder(replace(model))
+            assert [own.encode(text), own.encode_with_offsets(text), own.encode(text)] == found
+    assert encoder._plan.part is not None
 
 
 @needs_library

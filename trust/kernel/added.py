@@ -1,4 +1,4 @@
-"""Added tokens, normal forms and templates in the native kernel, beside what Python does.
+"""Added tokens, normalizers and templates in the native kernel, beside what Python does.
 
 Tokens have every flag, and overlap: texts of a few characters, of which some are white space,
 marks, or parts of a word. Texts are made of them, of their beginnings, and of what normal forms
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from bpe_interop.encode.plan import _normal_form
+from bpe_interop.encode.plan import _mapper, _normal_form
 from bpe_interop.kernel import is_aside
 from bpe_interop.model import (
     AddedToken,
@@ -23,12 +23,13 @@ from bpe_interop.model import (
     TemplateToken,
 )
 from bpe_interop.steps import Lowercase, NormalizerStep, Prepend, Replace, UnicodeForm
+from bpe_interop.text.character_maps import is_character_map
 from bpe_interop.text.normalize import normalize
 from bpe_interop.text.unicode import FormName, form_table
 
 from .comparing import Answered, Case
 from .pieces import random_piece_model
-from .texts import Encoding, random_model, short_texts
+from .texts import Encoding, random_map, random_model, random_normalizer, short_texts
 
 _LETTERS = "ab<>|A .\n\t\x0b\u00a0_\u00e9e\u0301\u65e5\u2028\u2581"
 _BESIDE = ("a", "b", "ab", " ", "  ", "\n", "\u00a0", "e\u0301", "\u00e9", "<", "A", "\u2581", "_")
@@ -39,6 +40,7 @@ _NORMALIZERS: tuple[tuple[NormalizerStep, ...], ...] = (
     (UnicodeForm("NFKC"), Prepend(" a"), Replace(" ", "\u2581")),
 )
 _MARKS = "\u0301\u0323\u0327\u0334\u0345\u05b0\u3099\u0bbe\u0bd7\u09be\u1161\u11a8\u0f71\u0f72"
+_MAPPED = "aabbAB  \n\t\x1c\u00a0\u2028\u3000\u00e9\u00c9\u0130\u03a3\u1e9e\u023a\u0301\u65e5\u0378"
 _STARTERS = (
     "aeo\u00e9\u1ec7\u0bc6\u09c7\u1100\uac00\uac01\u0b95\u304b\u304c\u1e69\u0f40\u2126\ufb01"
 )
@@ -83,8 +85,10 @@ def around_encoded(rng: random.Random) -> list[Case]:
     model = random_model(rng) if rng.random() < 0.6 else random_piece_model(rng)
     tokens = random_tokens(rng)
     model = replace(model, added=tokens, sequence_template=_template(rng))
-    if rng.random() < 0.7:
-        model = replace(model, normalizer=rng.choice(_NORMALIZERS))
+    chance = rng.random()
+    if chance < 0.7:
+        steps = random_normalizer(rng) if chance < 0.3 else rng.choice(_NORMALIZERS)
+        model = replace(model, normalizer=steps)
     special = [token.text for token in tokens if token.special]
     allowed: Allowed = rng.choice(("all", "all", frozenset(), frozenset(special[::2])))
     texts = token_texts(rng, tokens)
@@ -126,6 +130,23 @@ def forms_written(rng: random.Random) -> list[Case]:
         # It may leave a text undecided, never take one for unchanged that is changed.
         written = [text if form.keeps(text) else form.write(text) for text in texts]
         pairs = zip(written, expected, strict=True)
+        return Answered([real if ours is None else ours for ours, real in pairs], native=True)
+
+    return [Case(work, texts=len(texts))]
+
+
+def maps_written(rng: random.Random) -> list[Case]:
+    """Texts that steps change which write each character as one, as one map does it."""
+    steps = tuple(filter(is_character_map, (random_map(rng) for _ in range(rng.randrange(1, 6)))))
+    few = rng.sample(_MAPPED, rng.choice((3, 5, len(_MAPPED))))
+    texts = ["".join(rng.choices(few, k=rng.randrange(1, 20))) for _ in range(200)]
+
+    def work() -> Answered:
+        expected = [normalize(steps, text) for text in texts]
+        mapper = None if is_aside() or not steps else _mapper(steps)
+        if mapper is None:
+            return Answered(expected, native=False)
+        pairs = zip(map(mapper.write, texts), expected, strict=True)
         return Answered([real if ours is None else ours for ours, real in pairs], native=True)
 
     return [Case(work, texts=len(texts))]

@@ -43,6 +43,7 @@ from bpe_interop.steps import (
     Punctuation,
     Replace,
     Split,
+    Strip,
     UnicodeForm,
     Words,
 )
@@ -80,11 +81,19 @@ _PARTS = (
 )
 
 
-_NORMALIZERS: tuple[tuple[NormalizerStep, ...], ...] = (
-    (Lowercase(),),
-    (UnicodeForm("NFC"),),
-    (Prepend("b a"), Replace("ab", "c")),
-    (Replace("a", ""), Replace(" ", "ab")),
+_DROPPING = (
+    *(r"\p{L}+|\p{N}|[^\s\p{L}\p{N}]+", r"\p{L}+", "[^ ]+", r"a b|'s|\p{L}+|'", "[^ab ]+|a+b?"),
+    *(r"\p{L}+(?=\s|$)|\p{L}|\p{N}+", r"\S\s|\S+", r"(?i:'s)|[^\s\p{L}]{1,3}|\p{L}+"),
+)
+"""Words; what lies between them is dropped."""
+
+_REPLACED = (
+    *(r"\s+", r"\s+", "[ab]+", "a", " ", "\u00e9", "[a\u00e9]+", "[a\u00e9]", "[A-Z]++", "B"),
+    *("[ a]+", r"\p{Zs}", " {2,}", "a+?", "ab", "[^ ]", "(?:a|b)+"),
+)
+_REPLACEMENTS = (
+    *(" ", " ", " ", "a", "a", "b", "A", "\u00e9", "\u0130", "\u2581"),
+    *("", "ab", "\u0301"),
 )
 
 _SHORT, _LONG, _SHARED = (100, 100, 100, 9_000), 4, 30
@@ -93,10 +102,39 @@ _MANY = 32
 """Ids from which the kernel decodes."""
 
 
+def random_normalizer(rng: random.Random) -> tuple[NormalizerStep, ...]:
+    """Steps of every kind that the kernel has, in any order, and others."""
+    return tuple(_change(rng) for _ in range(rng.choice((1, 1, 2, 2, 3, 3, 5))))
+
+
+def _change(rng: random.Random) -> NormalizerStep:
+    chance = rng.random()
+    if chance < 0.2:
+        return UnicodeForm(rng.choice(("NFC", "NFC", "NFD", "NFKC", "NFKD")))
+    if chance < 0.25:
+        return Strip(rng.random() < 0.5, rng.random() < 0.5)
+    if chance < 0.3:
+        return Prepend(rng.choice(("b a", " ", "\u2581")))
+    return random_map(rng)
+
+
+def random_map(rng: random.Random) -> NormalizerStep:
+    """A step that mostly writes each character as one."""
+    if rng.random() < 0.3:
+        return Lowercase()
+    source = rng.choice(_REPLACED)
+    literal = rng.random() < 0.2
+    return Replace(source if literal else Pattern(source, "oniguruma"), rng.choice(_REPLACEMENTS))
+
+
 def random_steps(rng: random.Random) -> tuple[PreTokenizerStep, ...]:
     """The steps of a pre-tokenizer."""
-    if rng.random() < 0.4:
+    chance = rng.random()
+    if chance < 0.35:
         return (_whole(rng),)
+    if chance < 0.55:
+        words = Split(Pattern(rng.choice(_DROPPING), "oniguruma"), "removed", invert=True)
+        return (words, *(_step(rng) for _ in range(rng.choice((0, 0, 1, 2)))))
     return tuple(_step(rng) for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3))))
 
 
@@ -221,8 +259,8 @@ def _suffixed(rule: MergeRule, ids: Mapping[bytes, int], rng: random.Random) -> 
 def encoded(rng: random.Random) -> list[Case]:
     """Encodes texts: all at once, and some one by one, twice, as arrays and with offsets."""
     model = random_model(rng)
-    if rng.random() < 0.15:
-        model = replace(model, normalizer=rng.choice(_NORMALIZERS))
+    if rng.random() < 0.3:
+        model = replace(model, normalizer=random_normalizer(rng))
     texts = [*(random_text(rng) for _ in range(_LONG)), *short_texts(rng)]
     return [Case(Encoding(model, texts, _allowed(rng)), texts=len(texts))]
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .added import around_encoded, forms_written
+from .added import around_encoded, forms_written, maps_written
 from .comparing import Case, both
 from .files import (
     documents_read,
@@ -35,6 +35,7 @@ WORKS: dict[str, Callable[[random.Random], list[Case]]] = {
     "ids of characters": encoded_pieces,
     "added tokens": around_encoded,
     "normal forms": forms_written,
+    "maps of characters": maps_written,
     "ids decoded": decoded,
     "ids of characters decoded": decoded_pieces,
     "files written": files_written,
@@ -58,6 +59,7 @@ DRAWN: dict[str, int] = {
     "ids of characters": 24,
     "added tokens": 32,
     "normal forms": 40,
+    "maps of characters": 40,
     "ids decoded": 60,
     "ids of characters decoded": 40,
     "files written": 2,
