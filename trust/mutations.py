@@ -93,6 +93,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "theory.splitters": ("test_automata.py", *_CUTS),
     "theory.split_tables": ("test_kernel_encoding.py", "test_misreadings.py"),
+    "theory.gaps": ("test_kernel_encoding.py",),
     "proof.prove": (
         "test_prove_decoding.py",
         "test_verify.py",

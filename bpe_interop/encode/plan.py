@@ -19,10 +19,10 @@ from ..errors import InvalidModelError, PatternError
 from ..kernel import is_aside, running
 from ..kernel.encoder import (
     CharacterMapper,
+    Cutting,
     KernelNormalizer,
     NormalForm,
     PieceSettings,
-    Splitters,
     TextEncoder,
     encoder_around,
     encoder_of_form,
@@ -65,8 +65,9 @@ class Plan:
     Attributes:
         part: encodes a normalized part without added tokens.
         later: the same where the part does not begin its text.
-        normal: what the kernel does of the normalizer; where it is None, Python normalizes texts
-            and finds added tokens.
+        normal: what the kernel does at the end of the normalizer; where it is None, Python
+            normalizes texts and finds added tokens.
+        changes: the steps before, normal forms and maps of characters, which the kernel does too.
         why_not: why Python encodes, or what Python does before the kernel encodes parts of a text;
             empty where the kernel does all.
     """
@@ -74,6 +75,7 @@ class Plan:
     part: TextEncoder | None = None
     later: TextEncoder | None = None
     normal: KernelNormalizer | None = None
+    changes: tuple[NormalizerStep, ...] = ()
     why_not: str = ""
 
     def whole(
@@ -92,14 +94,14 @@ class Plan:
         if self.part is None or self.later is None or self.normal is None:
             return None
         found = added.listed(allowed)
-        alone = self.later is self.part and self.normal == KernelNormalizer()
+        alone = self.later is self.part and self.normal == KernelNormalizer() and not self.changes
         if alone and not any((*found, *template)):
             return self.part
         alone = any(token.flags & SINGLE_WORD for phase in found for token in phase)
         words = char_class("word").ranges if alone else ()
         encoders = self.part, self.later
         # Its tables are made here: a model that is only loaded needs none.
-        changes = _changes(self.normal.changes)
+        changes = _changes(self.changes)
         if changes is None:
             return None
         return encoder_around(encoders, self.normal, changes, found, words, template)
@@ -166,7 +168,7 @@ def _plan(model: BPEModel) -> Plan:
         if pieces is None:
             return Plan(why_not="its merges or tokens are irregular")
         return _planned(model, *_metaspaced(spacing, pieces))
-    splitters = replace(_by_words(steps) or Splitters(whole), letters=inner)
+    splitters = replace(_by_words(steps) or Cutting(whole), letters=inner)
     if isinstance(model.merges, PairList):
         try:
             refuse_merged_fallback(model, ())
@@ -208,7 +210,7 @@ def _planned(model: BPEModel, part: TextEncoder | None, later: TextEncoder | Non
     if steps:
         name = type(steps[0]).__name__
         return Plan(part, later, why_not=f"its normalizer ({name}) runs in Python, before that")
-    return Plan(part, later, KernelNormalizer(tuple(changes), prefix, escape))
+    return Plan(part, later, KernelNormalizer(prefix, escape), tuple(changes))
 
 
 _MOST_CHANGES = 200
@@ -332,8 +334,8 @@ _WORD = 32
 """Characters of the longest pretoken of prose, where pretokens are words."""
 
 
-def _by_words(steps: tuple[PreTokenizerStep, ...]) -> Splitters | None:
-    """Splitters of which the first step cuts a text into words, and the others only those that are
+def _by_words(steps: tuple[PreTokenizerStep, ...]) -> Cutting | None:
+    """Cutting of which the first step cuts a text into words, and the others only those that are
     not remembered; None where there is nothing to gain, or the first step leaves more than words.
     """
     if not steps:
@@ -346,7 +348,7 @@ def _by_words(steps: tuple[PreTokenizerStep, ...]) -> Splitters | None:
     if first is None or (again is None and len(steps) > 1):
         return None
     words = first.cut(_PROSE) or [_PROSE]
-    return Splitters(first, gaps, again) if max(map(len, words)) <= _WORD else None
+    return Cutting(first, gaps, again) if max(map(len, words)) <= _WORD else None
 
 
 def _metaspaced(

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ..steps import NormalizerStep
 
 _ROOM, _HELD = 4096, -3
 """Ids up to which a text is answered in one call; the status that says that they are held."""
@@ -239,7 +238,7 @@ def _taken(held: KernelObject, texts: int) -> tuple[array[int], array[int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Splitters:
+class Cutting:
     """What cuts a text of a model of bytes.
 
     Attributes:
@@ -258,7 +257,7 @@ class Splitters:
 def encoder_of_list(
     ids: Mapping[bytes, int],
     pairs: Sequence[tuple[bytes, bytes]],
-    splitters: Splitters,
+    splitters: Cutting,
     *,
     lookup_first: bool,
     suffix: bytes,
@@ -289,7 +288,7 @@ def encoder_of_list(
 def encoder_of_form(
     ids: Mapping[bytes, int],
     splits: Mapping[bytes, tuple[bytes, bytes]],
-    splitters: Splitters,
+    splitters: Cutting,
     *,
     lookup_first: bool,
 ) -> TextEncoder | None:
@@ -312,7 +311,7 @@ def encoder_of_form(
 
 def _encoder(
     loaded: Library,
-    splitters: Splitters,
+    splitters: Cutting,
     rule: tuple[KernelObject, KernelObject | None, KernelObject | None],
     ids: array[int] | None,
     lookup_first: bool,
@@ -553,15 +552,13 @@ def mapper_of(
 
 @dataclass(frozen=True, slots=True)
 class KernelNormalizer:
-    """What the kernel does of a normalizer, with each stretch of text between added tokens.
+    """What the kernel does at last of a normalizer, with each stretch between added tokens.
 
     Attributes:
-        changes: normal forms and maps of characters, one after the other.
-        prefix: then put before the text; None: nothing is put there, and no space is written.
+        prefix: put before the text; None: nothing is put there, and no space is written.
         escape: whether spaces, those of the prefix too, are then written as U+2581.
     """
 
-    changes: tuple[NormalizerStep, ...] = ()
     prefix: str | None = None
     escape: bool = False
 
@@ -578,7 +575,7 @@ def encoder_around(
 
     Args:
         encoders: of a stretch of normalized text that begins its text, and of the others.
-        normal: the normalizer.
+        normal: the end of the normalizer.
         changes: what does the changes that it begins with, in their order. What the kernel does
             not write so, Python normalizes.
         tokens: text, id and flags (``native/src/added.rs``) of each that is looked for in the text

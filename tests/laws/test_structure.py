@@ -425,6 +425,7 @@ NAMES_THEM: dict[str, str] = {
     "encode.decode": "what joins bytes is part of who decodes",
     "encode.plan": "says who encodes",
     "theory.equality": "keeps a form that was found for the model that it belongs to",
+    "theory.gaps": "reads off such a table what it leaves out",
     "theory.split_tables": "makes the tables that the kernel splits by",
     "train.pretokens": "says who counts, and takes the counts over",
 }
