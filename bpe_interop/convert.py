@@ -30,6 +30,7 @@ from .model import (
     RankTable,
     SequenceTemplate,
     TemplateToken,
+    all_ids,
 )
 from .presets import fill
 from .quoting import show
@@ -127,13 +128,13 @@ def written_lines(
         yield LabelledLine("not checked", "--no-verify was given")
         return
     # There is a report, so this is imported.
-    from .compare.sentences import check_lines, saves_as_served, served_otherwise, written
+    from .compare.sentences import check_lines, has_as_served, served_otherwise, written
 
     for check in report.checks:
         yield from check_lines(check)
     if otherwise := served_otherwise(report):
         yield LabelledLine("differs", otherwise)
-    if command := saves_as_served(report):
+    if command := has_as_served(report):
         yield LabelledLine("to have it", command)
     yield LabelledLine("verdict", written(report, to, has_source=has_source))
     for note in report.notes:
@@ -342,7 +343,17 @@ def write_checked(
             written = Written(trip.files, again, losses, _put_into(base, trip.files, staging))
     again = written.again
     untold = () if trip.alone or not row.served else _untold(source, again)
-    return replace(written, notes=(*written.notes, *untold, *usage_notes(again)))
+    notes = (*_without_token(model, again), *written.notes, *untold, *usage_notes(again))
+    return replace(written, notes=notes)
+
+
+def _without_token(model: BPEModel, again: BPEModel) -> Iterator[str]:
+    """The ids that are lost, whatever the loss is called by which their tokens went."""
+    if gone := all_ids(model) - all_ids(again):
+        yield (
+            f"{len(gone):,} ids of the source have no token in what is written "
+            f"({_ranges([*gone])}): they cannot be decoded there"
+        )
 
 
 def _untold(source: TokenizerSource[BPEModel] | None, model: BPEModel) -> Iterator[str]:

@@ -313,6 +313,20 @@ def _ids_before(model: BPEModel, texts: Sequence[str]) -> Iterator[tuple[int, ..
             yield ()
 
 
+def one_token_each(model: BPEModel, texts: Iterable[str]) -> dict[str, int]:
+    """Those of the texts that are an ordinary token of the model already, and the tokens' ids.
+
+    As an added token such a text would be found inside others too, whose ids would change.
+    """
+    listed = [*texts]
+    idle = {token.id for token in model.added or ()} | {model.fallback.unknown}
+    return {
+        text: ids[0]
+        for text, ids in zip(listed, _ids_before(model, listed), strict=True)
+        if len(ids) == 1 and ids[0] not in idle
+    }
+
+
 def _ids_in_a_text(encoder: Encoder, text: str) -> tuple[int, ...]:
     alone = tuple(encoder.encode(text))
     if not text.startswith(" "):
@@ -373,14 +387,15 @@ def _left(before: BPEModel, after: BPEModel) -> Iterator[str]:
 
 
 def _found_first(before: BPEModel, after: BPEModel) -> Iterator[str]:
-    """Tokens that only merging built, and that special ones are now: they cut a text first."""
+    """Tokens that only merging built, and that added ones are now: they cut a text first."""
     known = {token.id for token in before.added or ()}
     built = {number: content for content, number in before.vocab.ids.items()}
     for token in after.added or ():
-        if token.special and token.id in built and token.id not in known:
+        if token.id in built and token.id not in known:
+            where = "where special tokens are parsed, it is now" if token.special else "it is now"
             yield (
-                f"{show(token.text)} was an ordinary token: where special tokens are parsed, it is "
-                "now found wherever it stands, inside words too"
+                f"{show(token.text)} was an ordinary token: {where} found wherever it stands, "
+                "inside words too"
             )
 
 

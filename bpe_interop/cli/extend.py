@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -10,7 +11,7 @@ import click
 
 from ..convert import Writing, Written, write_checked, written_lines
 from ..errors import FormatError, LossyConversionError, not_utf8
-from ..extend import Surgery, surgery, with_tokens
+from ..extend import Surgery, one_token_each, surgery, with_tokens
 from ..formats.names import MODEL_CONFIG
 from ..gate import describe, renamed
 from ..io.names import spelled
@@ -144,11 +145,13 @@ def extend_command(
     loaded = load_source(source, **reading)
     usual = None if is_file_target(target) else loaded.format.name
     place = Target.of(target, usual if asked.to is None else asked.to)
+    bare = [t for t, n in wanted.plain.items() if n is None and t not in wanted.flags]
+    there = one_token_each(loaded.model, bare)
     model = with_tokens(
         renamed(loaded.model, place.stem) if place.stem else loaded.model,
         wanted.special,
         dict(said.roles),
-        plain=wanted.plain,
+        plain={text: n for text, n in wanted.plain.items() if text not in there},
         flags=wanted.flags,
         names=_names(asked.rename),
     )
@@ -162,12 +165,19 @@ def extend_command(
             if asked.to is None:
                 error.fix = f"name a format that holds it, such as --to hf; or {error.fix}"
             raise
-    notes = (*loaded.passed_over, *done.notes)
+    notes = (*_there_already(there), *loaded.passed_over, *done.notes)
     if json_output:
         as_json(_as_dict(source, place, changes, notes, done))
     else:
         _show(place, changes, said, notes, done)
         show_how_to_load(place.format, done.files, target)
+
+
+def _there_already(tokens: Mapping[str, int]) -> Iterator[str]:
+    if tokens:
+        some = ", ".join(f"{show(text)} {number}" for text, number in [*tokens.items()][:_SHOWN])
+        more = ", ..." if len(tokens) > _SHOWN else ""
+        yield f"not added, for each is one token already ({len(tokens):,}): {some}{more}"
 
 
 @dataclass(slots=True)

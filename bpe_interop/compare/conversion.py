@@ -26,7 +26,7 @@ from ..errors import (
 )
 from ..formats import Files, Format
 from ..formats.losses import lost_by_tables
-from ..formats.names import MODEL_CONFIG
+from ..formats.names import MAIN, MODEL_CONFIG
 from ..formats.round_trip import RoundTrip
 from ..gate import refusal
 from ..gc_pause import paused
@@ -317,9 +317,11 @@ class _SourceFolder:
             return Check(self.library, "", skipped=why, of="source")
         tally = ask_both(self.own, engine, self.texts, self.modes, tick, patience=1)
         if tally.mismatch is not None:
-            return ServedOtherwise(
-                engine.name, engine.version, tally.mismatch, tally.compared, tally.differing
-            )
+            # transformers 5 says which backend it saved (save_pretrained).
+            settings = self.own.model.origin.settings or {}
+            saved = "backend" in settings and (self.folder / MAIN).is_file()
+            found = tally.mismatch, tally.compared, tally.differing
+            return ServedOtherwise(engine.name, engine.version, *found, saved)
         if tally.one_failed or not tally.compared:
             why = f"it fails on {show(tally.failures[0].text)}: {tally.failures[0].what}"
             return Check(engine.name, engine.version, skipped=why, of="source")

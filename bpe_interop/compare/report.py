@@ -48,7 +48,7 @@ class ServedOtherwise:
     """A library that serves a conversion's source folder with other ids than its files say.
 
     Of ``mismatch``, ``ids_a`` are what the files say as they are read here, ``ids_b`` the
-    library's. It was found on ``differing`` of ``texts``.
+    library's. It was found on ``differing`` of ``texts``. ``saved``: the library wrote the folder.
     """
 
     engine: str
@@ -56,6 +56,7 @@ class ServedOtherwise:
     mismatch: Mismatch
     texts: int
     differing: int
+    saved: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,30 +259,48 @@ def served_otherwise(report: Report) -> str:
     if found is None:
         return ""
     mismatch = found.mismatch
-    return (
+    told = (
         f"{found.engine} {found.version} serves the source folder otherwise, on "
         f"{found.differing:,} of {many(found.texts, 'text')}; a text: {short_text(mismatch.text)} "
         f"({mismatch.mode.scope}) gives {_ids(mismatch.ids_b)}, and {_ids(mismatch.ids_a)} as its "
-        "files are read here; a network that was trained with it knows its ids: take what it saves "
-        "(save_pretrained) as the source"
+        "files are read here; "
+    )
+    if found.saved:
+        return told + (
+            f"{found.engine} wrote this folder, and then its tokenizer.json has the ids of what "
+            "was saved, as here; the class that tokenizer_config.json names makes others of it"
+        )
+    return told + (
+        "a network that was trained with it knows its ids: they are in what it saves "
+        "(save_pretrained)"
     )
 
 
-def saves_as_served(report: Report) -> str:
+def has_as_served(report: Report) -> str:
     """A command that writes what a library serves of a conversion's source as files of their own.
 
-    Empty where it serves just what was read, or the source has no path.
+    Empty where it serves just what was read, or the source has no path, or is such files.
     """
+    found = report.source_served
     # A path with bytes that are no UTF-8 is spelled otherwise here.
-    if report.source_served is None or not Path(report.a).is_dir():
+    if found is None or found.saved or not Path(report.a).is_dir():
         return ""
-    saved = f"{Path(report.a).resolve().name}-saved"
-    folder, saved = json.dumps(report.a), json.dumps(saved)  # as a shell needs no escape for
+    return written_as_served(report.a)[0]
+
+
+def written_as_served(folder: str) -> tuple[str, str]:
+    """A command that writes what transformers serves of a folder, and the new folder's name.
+
+    What it saves is converted, because it may be served otherwise than what it was saved from.
+    """
+    name = Path(folder).resolve().name
+    quoted, saved = json.dumps(folder), json.dumps(f"{name}-saved")  # as a shell needs no escape
     code = (
-        f"from transformers import AutoTokenizer; AutoTokenizer.from_pretrained({folder})."
+        f"from transformers import AutoTokenizer; AutoTokenizer.from_pretrained({quoted})."
         f"save_pretrained({saved})"
     )
-    return f"python -c {shlex.quote(code)}"
+    convert = ["bpe-interop", "convert", f"{name}-saved", f"{name}-served", "--to", "hf"]
+    return f"python -c {shlex.quote(code)} && {shlex.join(convert)}", f"{name}-served"
 
 
 def _written(report: Report, to: str, has_source: bool) -> str:

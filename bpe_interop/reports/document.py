@@ -12,8 +12,8 @@ from ..compare.sentences import (
     differences,
     engines,
     failed,
+    has_as_served,
     remarks,
-    saves_as_served,
     summary,
     why_not_proved,
 )
@@ -159,7 +159,7 @@ def _source_served(report: Report) -> SourceServed | None:
         "asked": found.mismatch.mode.scope,
         "ids": list(found.mismatch.ids_b),
         "read": list(found.mismatch.ids_a),
-        "command": saves_as_served(report),
+        "command": has_as_served(report),
     }
 
 

@@ -18,6 +18,7 @@ import transformers
 from click.testing import CliRunner
 from conftest import Data
 
+import bpe_interop
 from bpe_interop.cli.convert import convert_command
 from bpe_interop.compare.conversion import compare_written
 from bpe_interop.compare.report import Check, Report
@@ -98,6 +99,20 @@ def test_a_rank_file_target_and_its_plugin(tmp_path: Path) -> None:
         with pytest.raises(TargetError, match="rank file"):
             convert(TINY / "tiktoken", place, to, options=["plugin"] if to == "tiktoken" else [])
     assert names(tmp_path) == ["out", "x.tiktoken", "x.tiktoken.json"]
+
+
+def test_ids_that_are_lost_are_named(tmp_path: Path) -> None:
+    """tiktoken takes one of two special tokens by chance where one begins the other."""
+    made = bpe_interop.load(TINY / "huggingface").with_special_tokens(["<|im|>", "<|im|>start"])
+    made.save(tmp_path / "in", format="hf")
+    done = convert(tmp_path / "in", tmp_path / "out", "tiktoken", drop="added")
+    engine = bpe_interop.load(tmp_path / "out").to_tiktoken()
+    lost = [made.encode_single_token(text) for text in ("<|im|>", "<|im|>start")]
+    with pytest.raises(KeyError):
+        engine.decode([lost[0]])
+    assert engine.decode([lost[1]]) == "<|im|>start"
+    [line] = [line.text for line in done.lines() if "have no token" in line.text]
+    assert line.startswith(f"1 ids of the source have no token in what is written ({lost[0]})")
 
 
 def test_what_the_source_leaves_unsaid_is_said(tmp_path: Path) -> None:

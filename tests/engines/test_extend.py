@@ -116,9 +116,33 @@ def test_a_word_of_the_vocabulary_keeps_its_id() -> None:
     assert note.startswith(f'"{word}" was an ordinary token')
 
 
-@pytest.mark.parametrize("given", ["--token", "--special"])
+def test_words_that_are_one_token_each_are_not_added(command: Command, tmp_path: Path) -> None:
+    """tokenizers finds an added token inside words, too, which then have other ids."""
+    engine = HuggingFaceTokenizer.from_file(str(HUB / "tokenizer.json"))
+    first = engine.token_to_id("\u0120the")
+    [word] = [t for t in ("the", "in", "er") if len(engine.encode(t).ids) == 1][:1]
+    words = tmp_path / "words.txt"
+    words.write_text(f"{word}\n the\ncardiomegaly\n")
+    done = command("extend", HUB, tmp_path / "out", "--tokens", words, "--no-verify")
+    assert done.code == 0
+    inner = "king, beginning: another king, therein"
+    number = engine.token_to_id(word)
+    said = f'not added, for each is one token already (2): "{word}" {number}, " the" {first}'
+    assert said in done.out
+    written = HuggingFaceTokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    for text in (inner, " the", "other then"):
+        assert written.encode(text).ids == engine.encode(text).ids
+    engine.add_tokens([word])
+    assert engine.encode(inner).ids != written.encode(inner).ids
+    # Who asks for it with flags, or in Python, gets what tokenizers gives, and is told.
+    made = read(HUB).with_tokens([word])
+    assert made.encode(inner) == engine.encode(inner).ids
+    [note] = made.surgery(read(HUB)).notes
+    assert note.startswith(f'"{word}" was an ordinary token: it is now found wherever it stands')
+
+
 def test_a_word_that_the_vocabulary_spells_otherwise_is_to_be_left_out(
-    command: Command, tmp_path: Path, given: str
+    command: Command, tmp_path: Path
 ) -> None:
     """tokenizers would give it a second id, by which texts no longer have the first."""
     engine = HuggingFaceTokenizer.from_file(str(HUB / "tokenizer.json"))
@@ -126,7 +150,7 @@ def test_a_word_that_the_vocabulary_spells_otherwise_is_to_be_left_out(
     assert engine.encode(" the").ids == [first]
     engine.add_tokens([" the"])
     assert engine.encode(" the").ids == [engine.token_to_id(" the")] != [first]
-    refused = command("extend", HUB, tmp_path / "out", given, " the")
+    refused = command("extend", HUB, tmp_path / "out", "--special", " the")
     assert refused.code == 2
     assert 'leave " the" out: it is a token of the vocabulary already' in refused.err
     assert not (tmp_path / "out").exists()
@@ -285,7 +309,7 @@ def test_in_sentencepiece() -> None:
 
 def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
     made = read(RANKS).with_special_tokens(["<|im|>", "<|im|>start"])
-    with pytest.raises(LossyConversionError, match="begins another one"):
+    with pytest.raises(LossyConversionError, match="begin another one"):
         made.save(tmp_path / "out.tiktoken")
     with pytest.raises(LossyConversionError, match="which of its tokens are added tokens"):
         made.save(tmp_path / "out", format="gpt2")

@@ -19,6 +19,7 @@ from sentencepiece import SentencePieceProcessor
 from tiktoken_encodings import CL100K, HOLDS, small
 
 import bpe_interop
+from bpe_interop.compare.sentences import has_as_served
 from bpe_interop.convert import convert
 from bpe_interop.errors import EngineError, LossyConversionError, TargetError
 from bpe_interop.model import FIELDS
@@ -110,6 +111,7 @@ def test_a_source_that_is_served_otherwise_is_told(
     assert "serves the source folder otherwise" in to_markdown(done.report)
     # What is offered works: what transformers saves is converted to what it serves.
     assert pasted(lines[-4].text, tmp_path) == 0
+    assert served(Path("tuned-served")) == served(tuned)
     saved = convert("tuned-saved", "again", "hf")
     assert saved.report is not None
     assert saved.report.source_served is None
@@ -141,17 +143,40 @@ def test_a_lock_of_what_is_served_otherwise_says_what_to_do(
     assert ran.code == 1
     *_, note = ran.out.rstrip().split("\n")
     told, commands = note.split(": ", 1)
-    assert told.endswith("if it did so before an upgrade too, convert it, and lock the output")
+    assert told.endswith("if it did so before an upgrade too, lock what it serves")
     assert pasted(commands, tmp_path) == 0
-    for served in ("tuned-served", "tuned"):
-        ran = command("verify", "tuned-served.lock", served, "--engine-b", "transformers")
-        assert ran.code == (served == "tuned")
+    for each in ("tuned-served", "tuned"):
+        ran = command("verify", "tuned-served.lock", each, "--engine-b", "transformers")
+        assert ran.code == 0, ran.out
         assert "before an upgrade" not in ran.out
     # A token that is placed around the text is not what its decoding is shown by.
     stages = prove(load_source(tuned).model, load_source("tuned-served").model).stages
     [decoding] = [stage for stage in stages if stage.name == "decoding"]
     assert decoding.witness == "<unk>"
     assert decoding.why.startswith('the id 0 decodes to " \u2047 " in the first, to "<unk>" in')
+
+
+@pytest.mark.long
+def test_what_was_saved_is_not_to_be_saved_again(
+    tmp_path: Path, tuned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """transformers 5 does not save ``legacy``, so it serves what it saved otherwise."""
+    monkeypatch.chdir(tmp_path)
+    config = json.loads((tuned / "tokenizer_config.json").read_bytes())
+    (tuned / "tokenizer_config.json").write_text(json.dumps({**config, "legacy": True}))
+    first = convert("tuned", "first", "hf").report
+    assert first is not None
+    command = has_as_served(first)
+    assert pasted(command, tmp_path) == 0
+    assert served(Path("tuned-served")) == served(tuned) != served(Path("tuned-saved"))
+    again = convert("tuned-saved", "again", "hf")
+    assert again.report is not None
+    assert again.report.source_served is not None
+    assert again.report.source_served.saved
+    labels = [line.label for line in again.lines()]
+    assert "differs" in labels
+    assert "to have it" not in labels
+    assert served(Path("again")) == served(tuned)
 
 
 def test_a_source_that_is_served_as_it_is_read_is_checked_there(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ sequence, which is what tiktoken does.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -191,10 +191,13 @@ def held_tokens(
     # Their ids are no other token's rank.
     contents = numbered(ranks, {token.id for token in added})
     listed = [t for t in added if contents.get(t.id, t.text.encode()) == t.text.encode()]
-    texts = sorted({token.text for token in listed})
-    # Of those that begin another one tiktoken takes one by chance.
-    begins = {x for x, y in pairwise(texts) if y.startswith(x)}
-    return tuple(token for token in listed if token.text not in begins)
+    begin = beginnings(token.text for token in listed)
+    return tuple(token for token in listed if token.text not in begin)
+
+
+def beginnings(texts: Iterable[str]) -> dict[str, str]:
+    """Texts that begin another one, and which: tiktoken takes one of the two by chance."""
+    return {x: y for x, y in pairwise(sorted({*texts})) if y.startswith(x)}
 
 
 def _read_n_vocab(

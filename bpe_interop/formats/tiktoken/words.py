@@ -12,13 +12,14 @@ from ...entries import numbered
 from ...loss import Loss
 from ...model import BPEModel
 from ...quoting import show
-from ...theory.added_tokens import normalized_matters, prefixed_text
+from ...theory.added_tokens import normalized_matters
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.utf8 import missing_bytes, text_with
 from ..losses import Decided, Words, flag_witness, looked_up_words, merges_words
 from ..one_pattern import express
 from ..round_trip import RoundTrip
 from .ranks import MAX_RANK, written_tokens
+from .sidecar import beginnings
 
 
 def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
@@ -72,13 +73,14 @@ def _vocab(model: BPEModel, decided: Decided) -> Words | None:
 def _added(model: BPEModel) -> Iterator[Words]:
     added = model.added or ()
     plain = [token for token in added if not token.special]
+    begin = beginnings(token.text for token in added)
     if plain:
         spelled = (token.text for token in plain if token.text.encode() not in model.vocab.ids)
         yield (
             f"added tokens that are not special ({len(plain):,}), which match in every text",
-            "they would become special tokens with the same ids, which tiktoken matches only "
-            "where they are allowed; elsewhere encode refuses them, and encode_ordinary takes them "
-            "for text",
+            f"{'those that are not left out' if begin else 'they'} would become special tokens "
+            "with the same ids, which tiktoken matches only where they are allowed; elsewhere "
+            "encode refuses them, and encode_ordinary takes them for text",
             next(spelled, None),
         )
     flagged = [token for token in added if token.looks_around]
@@ -94,12 +96,14 @@ def _added(model: BPEModel) -> Iterator[Words]:
             f"added tokens that are looked for in normalized text ({len(late):,})",
             "tiktoken looks for all special tokens at once, in the text as it stands",
         )
-    prefixed = prefixed_text(token.text for token in added)
-    if prefixed is not None:
-        short, long = prefixed
+    if begin:
+        short, long = next(iter(begin.items()))
+        number = next(token.id for token in added if token.text == short)
         yield (
-            f"the special token {show(short)} begins another one, {show(long)}",
-            "which of the two tiktoken finds goes by the order of a hash table",
+            f"added tokens that begin another one ({len(begin):,}), such as {show(short)} "
+            f"({number}), which begins {show(long)}",
+            "which of two tiktoken finds goes by the order of a hash table; they would be left "
+            "out, and their ids could not be decoded",
         )
     contents = numbered(written_tokens(model), {token.id for token in added})
     for token in added:
