@@ -31,7 +31,14 @@ from ..theory.cuts import preferred_in
 from ..theory.normalizers import plain_normalizer
 from ..theory.pretokens import occurrence
 from ..theory.splitters import first_cut_difference
-from .settings import SettingDifference, changed_part, quoted, setting_differences, step_form
+from .settings import (
+    SettingDifference,
+    changed_part,
+    narrowed,
+    quoted,
+    setting_differences,
+    step_form,
+)
 from .tokens import (
     builds_the_same,
     compare_added,
@@ -86,7 +93,7 @@ def difference(a: BPEModel, b: BPEModel, field: str) -> Difference | None:
     if compare is not None:
         how = compare(a, b)
     else:
-        how = "" if left == right else f"{_short(left)} and {_short(right)}"
+        how = "" if left == right else _texts(str(left), str(right))
     if not how:
         return None
     long = field in _STEPS and len(how) > _LONG
@@ -97,8 +104,15 @@ def difference(a: BPEModel, b: BPEModel, field: str) -> Difference | None:
     return Difference(field, "different", how + more)
 
 
-def _short(value: object) -> str:
-    text = str(value)
+def _texts(left: str, right: str) -> str:
+    """Two texts, of long ones what differs: they may begin alike."""
+    at, one, two = narrowed(0, left, right)
+    if at > 1:
+        return f"at character {at:,}: {quoted(one)} and {quoted(two)}"
+    return f"{_short(left)} and {_short(right)}"
+
+
+def _short(text: str) -> str:
     return show(text if len(text) <= 80 else text[:77] + "...")
 
 

@@ -88,10 +88,10 @@ def _parts(one: str, two: str) -> Iterator[tuple[int, str, str]]:
     for tag, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if tag != "equal":
             at = len("|".join(right[:c])) + (c > 0)
-            yield _narrowed(at, "|".join(left[a:b]), "|".join(right[c:d]))
+            yield narrowed(at, "|".join(left[a:b]), "|".join(right[c:d]))
 
 
-def _narrowed(at: int, one: str, two: str) -> tuple[int, str, str]:
+def narrowed(at: int, one: str, two: str) -> tuple[int, str, str]:
     """Two parts without what they begin and end with alike, where they are too long to be read."""
     if max(len(one), len(two)) <= _WIDEST or not one or not two:
         return at + 1, one, two

@@ -349,6 +349,9 @@ def test_what_differs_is_said_in_words() -> None:
     one, two = (replace(PLAIN, chat_template=text) for text in ("{{ a }}\n", "b" * 90))
     [found] = diff(one, two)
     assert found.how == f'"{{{{ a }}}}\\n" and "{"b" * 77}..."'
+    one, two = (replace(PLAIN, chat_template="x" * 200 + end) for end in ("a", "b"))
+    [found] = diff(one, two)
+    assert found.how == f"at character 189: `{'x' * 12}a` and `{'x' * 12}b`"
     assert any(
         "bytes and characters" in f.how for f in diff(PLAIN, replace(PLAIN, alphabet="char"))
     )
