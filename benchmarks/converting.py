@@ -138,7 +138,9 @@ _CHECKED = Work(
     family=True,
     note="What `bpe-interop convert` does if nothing is said; nobody else has it. Memory is that "
     "of the process and its children together.",
-    why="The engines of both files are built, and run 25,000 awkward texts.",
+    why="Of 8 s of CPU on two cores, 5 are the processes in which tokenizers and transformers read "
+    "what was written and run its texts; of 2.8 s here, reading and writing are 1.8, and tiktoken "
+    "on the source 0.9.",
 )
 
 _INTO_GGUF = Work(
@@ -160,7 +162,9 @@ _INTO_GGUF = Work(
     family=True,
     note="With `--drop added --drop pretokenizer`, without which it is refused: llama.cpp has no "
     "splitter that cuts as gpt-oss does. Memory is that of the process and its children together.",
-    why="Both engines are built, and run 14,000 awkward texts.",
+    why="Of 41 s of CPU, 24 are llama.cpp's process, which reads the file and runs its texts. Of "
+    "17 here, 11 are deciding what the file cannot hold (which of llama.cpp's splitters cuts most "
+    "alike, and a text for each loss), 3 tokenizers on the source, and 2 the proof.",
 )
 
 _INSPECT = Work(
