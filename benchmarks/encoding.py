@@ -428,8 +428,8 @@ def _unseen_pieces(corpus: str) -> Work:
         note="Each round is a new process: every other document was encoded before, the ones "
         "between are timed, once; one thread.",
         why="Of the kernel's time, merging is two fifths (many scripts: a third), and cutting "
-        "where no token goes across, with looking up what is known, as much; the kernel is two thirds of "
-        "the process, and Python most of the rest (perf).",
+        "where no token goes across, with looking up what is known, as much; the kernel is two "
+        "thirds of the process, and Python most of the rest (perf).",
     )
 
 
