@@ -343,8 +343,10 @@ def write_checked(
             written = Written(trip.files, again, losses, _put_into(base, trip.files, staging))
     again = written.again
     untold = () if trip.alone or not row.served else _untold(source, again)
-    notes = (*_without_token(model, again), *written.notes, *untold, *usage_notes(again))
-    return replace(written, notes=notes)
+    # Without a loss all ids come back, and sets of all of them take memory.
+    dropped = any(loss.grade != "metadata" for loss in written.losses)
+    gone = _without_token(model, again) if dropped else ()
+    return replace(written, notes=(*gone, *written.notes, *untold, *usage_notes(again)))
 
 
 def _without_token(model: BPEModel, again: BPEModel) -> Iterator[str]:

@@ -327,6 +327,19 @@ def one_token_each(model: BPEModel, texts: Iterable[str]) -> dict[str, int]:
     }
 
 
+def space_before(model: BPEModel, token: AddedToken) -> int | None:
+    """The token that a space becomes before an added token in a text; None where it is none."""
+    if model.pretokenizer is None:
+        return None
+    encoder = Encoder(model)
+    try:
+        alone, ids = encoder.encode("a"), encoder.encode(f"a {token.text}")
+    except BpeInteropError:
+        return None
+    left = ids[len(alone) : -1]
+    return left[0] if (*alone, *left[:1], token.id) == (*ids,) and left else None
+
+
 def _ids_in_a_text(encoder: Encoder, text: str) -> tuple[int, ...]:
     alone = tuple(encoder.encode(text))
     if not text.startswith(" "):

@@ -111,6 +111,13 @@ def _why(model: BPEModel, target: Format, refused: Iterable[Loss], unsaid: Itera
     return f"{target.title} cannot hold this tokenizer exactly"
 
 
+SAVE_ANEW = (
+    "to have them converted, load the directory with AutoTokenizer, save it anew "
+    "(save_pretrained), and convert that"
+)
+"""What to do where a folder's files say more than is read."""
+
+
 def _lost(model: BPEModel) -> Iterator[Loss]:
     """What the source's files ask for and the model has not, whatever the target can hold."""
     for what in model.origin.lost:
@@ -118,8 +125,7 @@ def _lost(model: BPEModel) -> Iterator[Loss]:
             "added",
             "text",
             what,
-            "to have them converted, load the directory with AutoTokenizer, save it anew "
-            "(save_pretrained), and convert that",
+            SAVE_ANEW,
         )
 
 

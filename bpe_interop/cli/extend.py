@@ -11,7 +11,7 @@ import click
 
 from ..convert import Writing, Written, write_checked, written_lines
 from ..errors import FormatError, LossyConversionError, not_utf8
-from ..extend import Surgery, one_token_each, surgery, with_tokens
+from ..extend import Surgery, one_token_each, space_before, surgery, with_tokens
 from ..formats.names import MODEL_CONFIG
 from ..gate import describe, renamed
 from ..io.names import spelled
@@ -165,12 +165,28 @@ def extend_command(
             if asked.to is None:
                 error.fix = f"name a format that holds it, such as --to hf; or {error.fix}"
             raise
-    notes = (*_there_already(there), *loaded.passed_over, *done.notes)
+    notes = (*_there_already(there), *loaded.passed_over, *_unwritten(model, changes), *done.notes)
     if json_output:
         as_json(_as_dict(source, place, changes, notes, done))
     else:
         _show(place, changes, said, notes, done)
         show_how_to_load(place.format, done.files, target)
+
+
+def _unwritten(model: BPEModel, changes: Surgery) -> Iterator[str]:
+    """What new tokens leave to their user."""
+    special = any(token.special for token in changes.new)
+    if special and model.chat_template is None and model.origin.format == "huggingface":
+        yield "no chat template is stated, which would write them: --chat-template FILE adds one"
+    words = {token.text: token for token in changes.new if not token.special}
+    for text, token in words.items():
+        space = space_before(model, token)
+        if space is not None and f" {text}" not in words:
+            yield (
+                f"behind a space, {show(text)} leaves the space as a token of its own ({space}); "
+                f"{show(' ' + text)} is the word with its space"
+            )
+            return
 
 
 def _there_already(tokens: Mapping[str, int]) -> Iterator[str]:

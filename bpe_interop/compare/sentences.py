@@ -267,8 +267,9 @@ def served_otherwise(report: Report) -> str:
     )
     if found.saved:
         return told + (
-            f"{found.engine} wrote this folder, and then its tokenizer.json has the ids of what "
-            "was saved, as here; the class that tokenizer_config.json names makes others of it"
+            f"{found.engine} wrote this folder, so its tokenizer.json, and what is written here, "
+            "has the ids of what it was saved from; serve this, for the class that "
+            "tokenizer_config.json names there makes other ids of it"
         )
     return told + (
         "a network that was trained with it knows its ids: they are in what it saves "
@@ -277,7 +278,7 @@ def served_otherwise(report: Report) -> str:
 
 
 def has_as_served(report: Report) -> str:
-    """A command that writes what a library serves of a conversion's source as files of their own.
+    """A command that writes what a library serves of a conversion's source, and compares it.
 
     Empty where it serves just what was read, or the source has no path, or is such files.
     """
@@ -291,7 +292,8 @@ def has_as_served(report: Report) -> str:
 def written_as_served(folder: str) -> tuple[str, str]:
     """A command that writes what transformers serves of a folder, and the new folder's name.
 
-    What it saves is converted, because it may be served otherwise than what it was saved from.
+    What it saves is converted, because it may be served otherwise than what it was saved from; and
+    compared, because it may be saved otherwise than it is served.
     """
     name = Path(folder).resolve().name
     quoted, saved = json.dumps(folder), json.dumps(f"{name}-saved")  # as a shell needs no escape
@@ -299,8 +301,13 @@ def written_as_served(folder: str) -> tuple[str, str]:
         f"from transformers import AutoTokenizer; AutoTokenizer.from_pretrained({quoted})."
         f"save_pretrained({saved})"
     )
-    convert = ["bpe-interop", "convert", f"{name}-saved", f"{name}-served", "--to", "hf"]
-    return f"python -c {shlex.quote(code)} && {shlex.join(convert)}", f"{name}-served"
+    output = f"{name}-served"
+    commands = [
+        ["python", "-c", code],
+        ["bpe-interop", "convert", f"{name}-saved", output, "--to", "hf"],
+        ["bpe-interop", "verify", output, folder, "--engine-b", "transformers"],
+    ]
+    return " && ".join(map(shlex.join, commands)), output
 
 
 def _written(report: Report, to: str, has_source: bool) -> str:

@@ -183,10 +183,17 @@ def fill(model: BPEModel, preset: Preset | None = None, where: str = "") -> BPEM
     if preset is not None:
         _check(model, preset, where)
         filled = _supply(model, [preset], f"the preset {preset.name} ({preset.source})")
-        if not known or preset in known or preset.name not in PRESETS:
+        others = [each for each in known if each.added != preset.added]
+        if preset in known and others and model.added is None:
+            note = (
+                f"these files are also those of {_names(others)}, which have other special tokens: "
+                "without --preset (preset=...) they are told apart"
+            )
+        elif not known or preset in known or preset.name not in PRESETS:
             return filled
+        else:
+            note = f"by sha256 these files are of {_names(known)}, not of the preset {preset.name}"
         origin = filled.origin
-        note = f"by sha256 these files are of {_names(known)}, not of the preset {preset.name}"
         return replace(filled, origin=replace(origin, notes=(*origin.notes, note)))
     if not known:
         return model

@@ -141,6 +141,28 @@ def test_words_that_are_one_token_each_are_not_added(command: Command, tmp_path:
     assert note.startswith(f'"{word}" was an ordinary token: it is now found wherever it stands')
 
 
+@pytest.mark.parametrize("words", [["cardiomegaly"], ["cardiomegaly", " cardiomegaly"]])
+def test_a_space_before_a_word_is_told(command: Command, tmp_path: Path, words: list[str]) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text("\n".join(words))
+    done = command("extend", HUB, tmp_path / "out", "--tokens", file, "--no-verify")
+    written = HuggingFaceTokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    space, word = written.encode("a cardiomegaly").ids[-2:]
+    said = f"leaves the space as a token of its own ({space})"
+    assert (said in done.out) == (len(words) == 1)
+    assert (written.id_to_token(space) == "\u0120") == (len(words) == 1)
+    assert word == written.token_to_id(words[-1])
+
+
+def test_tokens_of_chats_want_a_template(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "chat.jinja").write_text("{{ messages }}")
+    for more in ([], ["--chat-template", tmp_path / "chat.jinja"]):
+        words = ["--special", "[USER]", "--no-verify", "--force", *more]
+        done = command("extend", HUB, tmp_path / "out", *words)
+        assert done.code == 0
+        assert ("no chat template is stated" in done.out) == (not more)
+
+
 def test_a_word_that_the_vocabulary_spells_otherwise_is_to_be_left_out(
     command: Command, tmp_path: Path
 ) -> None:

@@ -22,7 +22,7 @@ import bpe_interop
 from bpe_interop.compare.sentences import has_as_served
 from bpe_interop.convert import convert
 from bpe_interop.errors import EngineError, LossyConversionError, TargetError
-from bpe_interop.model import FIELDS
+from bpe_interop.model import FIELDS, all_ids
 from bpe_interop.proof.prove import prove
 from bpe_interop.reports import to_markdown
 from bpe_interop.sources import load_source
@@ -177,6 +177,32 @@ def test_what_was_saved_is_not_to_be_saved_again(
     assert "differs" in labels
     assert "to have it" not in labels
     assert served(Path("again")) == served(tuned)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["gpt2-tiny", "cl100k-tiny"])
+def test_tokens_that_only_a_configuration_has_are_had_by_a_command(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Where ids have holes, transformers 5 does not serve what it saved: the command fails."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(TOKENIZERS / name / "huggingface", "tuned")
+    size = max(all_ids(load_source("tuned").model)) + 1
+    file = Path("tuned/tokenizer_config.json")
+    config = json.loads(file.read_bytes())
+    config.setdefault("added_tokens_decoder", {})[str(size)] = {"content": "<|tool|>"}
+    file.write_text(json.dumps(config))
+    ran = command("convert", "tuned", "out", "--to", "hf")
+    assert ran.code == 1
+    start = "  to have them: "
+    [line] = [line for line in ran.err.split("\n") if line.startswith(start)]
+    assert pasted(line.removeprefix(start), tmp_path) == (name == "cl100k-tiny")
+    ids = [
+        transformers.AutoTokenizer.from_pretrained(folder)("a<|tool|>b")["input_ids"]
+        for folder in ("tuned", "tuned-served")
+    ]
+    assert size in ids[0]
+    assert (ids[0] == ids[1]) == (name == "gpt2-tiny")
 
 
 def test_a_source_that_is_served_as_it_is_read_is_checked_there(tmp_path: Path) -> None:
