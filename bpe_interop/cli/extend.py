@@ -165,7 +165,8 @@ def extend_command(
             if asked.to is None:
                 error.fix = f"name a format that holds it, such as --to hf; or {error.fix}"
             raise
-    notes = (*_there_already(there), *loaded.passed_over, *_unwritten(model, changes), *done.notes)
+    untold = _untold(loaded, model, changes, place)
+    notes = (*_there_already(there), *loaded.passed_over, *untold, *done.notes)
     if json_output:
         as_json(_as_dict(source, place, changes, notes, done))
     else:
@@ -173,10 +174,14 @@ def extend_command(
         show_how_to_load(place.format, done.files, target)
 
 
-def _unwritten(model: BPEModel, changes: Surgery) -> Iterator[str]:
+def _untold(
+    source: TokenizerSource[BPEModel], model: BPEModel, changes: Surgery, target: Target
+) -> Iterator[str]:
     """What new tokens leave to their user."""
     special = any(token.special for token in changes.new)
-    if special and model.chat_template is None and model.origin.format == "huggingface":
+    # Of a source that is no folder for a server, every conversion says so.
+    served = source.format.served and target.format.served
+    if special and model.chat_template is None and served:
         yield "no chat template is stated, which would write them: --chat-template FILE adds one"
     words = {token.text: token for token in changes.new if not token.special}
     for text, token in words.items():
