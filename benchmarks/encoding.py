@@ -465,7 +465,8 @@ def _batch(engine: str) -> Work:
         environ=THREADS,
         compared="ids",
         note="Lists of ids on both sides; threads as each library starts them.",
-        why="A batch of the engine's is checked for special tokens by us before it is given away.",
+        why="A batch of the engine's is checked for special tokens by us before it is given away, "
+        "which is 6 of 74 ms (4 MB of English, gigatoken, CPU time).",
     )
 
 
