@@ -111,22 +111,12 @@ def _why(model: BPEModel, target: Format, refused: Iterable[Loss], unsaid: Itera
     return f"{target.title} cannot hold this tokenizer exactly"
 
 
-SAVE_ANEW = (
-    "to have them converted, load the directory with AutoTokenizer, save it anew "
-    "(save_pretrained), and convert that"
-)
-"""What to do where a folder's files say more than is read."""
-
-
 def _lost(model: BPEModel) -> Iterator[Loss]:
     """What the source's files ask for and the model has not, whatever the target can hold."""
-    for what in model.origin.lost:
-        yield Loss(
-            "added",
-            "text",
-            what,
-            SAVE_ANEW,
-        )
+    if model.origin.lost:
+        from .transformers_classes import SAVE_ANEW  # a sentence alone, of a large table
+
+        yield from (Loss("added", "text", what, SAVE_ANEW) for what in model.origin.lost)
 
 
 _QUOTED_OR_WOULD = re.compile(r'"(?:[^"\\]|\\.)*"|\bwould\b')

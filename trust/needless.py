@@ -76,6 +76,9 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "Contexts._grown: queue[0][0] < limit": _WORK,
         "Contexts.shortest: best is None": _WORK,
     },
+    "theory.gaps": {
+        "with_gaps: parse(pattern) == joined": "a pattern is read as it was written; a check",
+    },
     "proof.merging": {
         "_decision: _whole_characters(a)": (
             "both sides have the same symbols; how texts are cut is the pre-tokenizer's to compare"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 
 from ..errors import LossyConversionError
 from ..formats import Format
-from ..gate import SAVE_ANEW
 from ..io.names import spelled
 from .screen import as_json, lines
 from .terminal import say_line
@@ -50,6 +49,8 @@ def refusals(
             as_json(told)
         else:
             lines("cost", [str(cost) for cost in measured])
+        from ..transformers_classes import SAVE_ANEW
+
         if Path(source).is_dir() and any(loss.consequence == SAVE_ANEW for loss in error.losses):
             from ..compare.sentences import written_as_served
 
