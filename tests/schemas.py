@@ -24,14 +24,19 @@ COMMANDS = {
     "encode-explain": "encode --explain --json",
     "encode-show": "encode --show --json",
     "error": "any command --json, where it ends with an error",
+    "explain": "explain CODE --json",
+    "explain-codes": "explain --json, without a code",
     "extend": "extend --json",
     "fingerprint": "fingerprint --json",
     "formats": "formats --json",
     "formats-pre": "formats --pre --json",
     "inspect": "inspect --json",
     "inspect-corpus": "inspect --corpus --json",
+    "lock": "lock --json",
     "train": "train --json",
     "verify-shards": "verify-shards --json",
+    "view": "view -o PAGE.html --json",
+    "view-serve": "view --serve --json",
 }
 
 
@@ -44,14 +49,19 @@ DOCUMENTS: dict[str, Any] = {
     "encode-explain": list[documents.Explanation],
     "encode-show": list[documents.PlacedToken],
     "error": documents.ErrorDocument,
+    "explain": documents.CodePage,
+    "explain-codes": list[documents.ExplainedCode],
     "extend": documents.Extended,
     "fingerprint": documents.Fingerprint,
     "formats": list[documents.FormatRow],
     "formats-pre": list[documents.Splitters],
     "inspect": documents.Inspection,
     "inspect-corpus": documents.Measured,
+    "lock": documents.Locked,
     "train": documents.Trained,
     "verify-shards": documents.CheckedShards,
+    "view": documents.ViewedPage,
+    "view-serve": documents.ServedPage,
 }
 """The documents by the names of their schemas; that of ``verify`` is in the package."""
 BY_LINE = {"decode", "encode", "encode-explain", "encode-show"}

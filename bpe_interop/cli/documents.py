@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from ..cost import Cost
+from ..engines import Special
 from ..engines.transformers import Served
 from ..loss import Field, Grade, Loss
 from ..model import AddedToken, Alphabet, Fallback
@@ -117,6 +118,84 @@ class Fingerprint(TypedDict):
     template: str
     decoder: str
     all: str
+
+
+PartName: TypeAlias = Literal["text", "specials", "template", "decoder"]
+"""A part of a fingerprint; ``all`` aside."""
+
+
+class ReplacedLock(TypedDict):
+    """An older lock file, and what is other in the new one.
+
+    ``differs``: "nothing"; "metadata", where the fingerprint is the same; "tokenizer", where it is
+    not; "unknown", where the old file cannot be read, and the lists are empty. ``parts`` are the
+    parts of the fingerprint that are other, ``stated`` the names of what is stated otherwise.
+    """
+
+    differs: Literal["nothing", "metadata", "tokenizer", "unknown"]
+    parts: list[PartName]
+    stated: list[str]
+
+
+class Locked(TypedDict):
+    """What ``lock`` wrote to the file ``lock``; ``replaced`` is null where no lock was there."""
+
+    lock: str
+    source: str
+    format: str
+    tokens: int
+    merges: int
+    fingerprint: Fingerprint
+    replaced: ReplacedLock | None
+    notes: list[str]
+
+
+class ViewedSide(TypedDict):
+    """A text in one tokenizer's ids; without any, null, and ``error`` says why.
+
+    They are compared with those of the first side that has ids. ``cut`` counts the ids where the
+    text is cut differently, ``other`` those where it is cut alike and the id is another,
+    ``missed`` the places where only the first has ids. All three are null in the first side, and
+    where there are no ids.
+    """
+
+    source: str
+    ids: list[int] | None
+    cut: int | None
+    other: int | None
+    missed: int | None
+    error: str | None
+
+
+class ViewedPage(TypedDict):
+    """The page that ``view`` wrote, of a text of so many bytes of UTF-8.
+
+    ``special`` says how special tokens in the text were read.
+    """
+
+    page: str
+    bytes: int
+    special: Special
+    sides: list[ViewedSide]
+
+
+class ServedPage(TypedDict):
+    """The live page, printed as soon as it answers."""
+
+    address: str
+
+
+class ExplainedCode(TypedDict):
+    """A code of a message."""
+
+    code: str
+    title: str
+
+
+class CodePage(ExplainedCode):
+    """A code of a message, and its whole page, in Markdown."""
+
+    page: str
 
 
 class FormatRow(TypedDict):

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import ArgumentError
 from .manual import command, nearest
+from .options import json_option
+from .screen import as_json
 from .terminal import say
+
+if TYPE_CHECKING:
+    from . import documents
 
 _PACKAGE = Path(__file__).parents[1]
 _PLACES = (_PACKAGE / "refusals", _PACKAGE.parent / "docs" / "refusals")
@@ -24,17 +30,23 @@ _PLACES = (_PACKAGE / "refusals", _PACKAGE.parent / "docs" / "refusals")
     },
 )
 @click.argument("code", required=False)
-def explain_command(code: str | None) -> None:
+@json_option
+def explain_command(code: str | None, json_output: bool) -> None:
     """Print the page of CODE, which a refusal or an error ends with ("see LOSS-added").
 
     Without CODE: the list of all. The pages are those of docs/refusals.
     """
     folder = next((place for place in _PLACES if place.is_dir()), _PLACES[0])
-    pages = {path.stem: path for path in sorted(folder.glob("*-*.md"))}
+    pages = {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*-*.md"))}
     if code is None:
-        for name, path in pages.items():
-            title = path.read_text("utf-8").partition("\n")[0]
-            say(f"{name:<26}{title.partition(': ')[2]}")
+        listed: list[documents.ExplainedCode] = [
+            {"code": name, "title": _title(page)} for name, page in pages.items()
+        ]
+        if json_output:
+            as_json(listed)
+            return
+        for row in listed:
+            say(f"{row['code']:<26}{row['title']}")
         return
     names = {name.lower(): name for name in pages}
     found = names.get(code.lower())
@@ -43,4 +55,14 @@ def explain_command(code: str | None) -> None:
         raise ArgumentError(
             f"there is no code {code!r}", fix=f"{guess}list them with: bpe-interop explain"
         )
-    say(pages[found].read_text("utf-8").rstrip("\n"))
+    page = pages[found]
+    if json_output:
+        done: documents.CodePage = {"code": found, "title": _title(page), "page": page}
+        as_json(done)
+        return
+    say(page.rstrip("\n"))
+
+
+def _title(page: str) -> str:
+    """What the heading of a page says behind its code."""
+    return page.partition("\n")[0].partition(": ")[2]

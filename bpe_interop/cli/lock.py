@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -10,13 +12,18 @@ from ..compare.lock import Lock, dump, is_lock, load, lock
 from ..engines import versions
 from ..entry_points import own_version
 from ..errors import BpeInteropError, TargetError
+from ..fingerprint import PARTS
+from ..io.names import spelled
 from ..io.reader import beginning, read
 from ..io.target import keep_apart
 from ..io.writer import replace_file
 from ..sources import SourceOptions, load_source, read_with
 from .manual import command
-from .options import file_names, source_options
-from .screen import lines
+from .options import file_names, json_option, source_options
+from .screen import as_json, lines
+
+if TYPE_CHECKING:
+    from . import documents
 
 
 @command(
@@ -38,7 +45,8 @@ from .screen import lines
     help="Where to write the lock file; an old lock file there is replaced.",
 )
 @source_options
-def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
+@json_option
+def lock_command(source: str, output: Path, reading: SourceOptions, json_output: bool) -> None:
     """Freeze what SRC does: the whole tokenizer in one file, with a head to read.
 
     Commit the file; bpe-interop verify tokenizer.lock SRC then proves that nothing changed, or
@@ -50,15 +58,32 @@ def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     used = {name: number for name, number in versions().items() if number is not None}
     frozen = lock(loaded.model, loaded.label, {"bpe-interop": own_version(), **used})
     replace_file(output, dump(frozen))
-    lines("wrote", [f"{output}{_in_place_of(old, frozen)}"])
-    tokens, merges = frozen.stated["tokens"], frozen.stated["merges"]
-    lines("locked", [f"the whole tokenizer: {tokens:,} tokens, {merges:,} merges, and all steps"])
-    lines("fingerprint", [frozen.fingerprint["all"]])
-    lines("note", loaded.passed_over)
+    notes = [*loaded.passed_over]
     if loaded.model.added is None:
-        what = "special tokens are not stated, so they are not locked; name them with --preset"
-        lines("note", [what])
-    lines("note", list(loaded.model.origin.notes))
+        notes.append(_NO_SPECIALS)
+    notes += loaded.model.origin.notes
+    done: documents.Locked = {
+        "lock": spelled(str(output)),
+        "source": loaded.label,
+        "format": loaded.format.name,
+        "tokens": cast(int, frozen.stated["tokens"]),
+        "merges": cast(int, frozen.stated["merges"]),
+        "fingerprint": cast("documents.Fingerprint", frozen.fingerprint),
+        "replaced": None if old is None else _change(old, frozen),
+        "notes": notes,
+    }
+    if json_output:
+        as_json(done)
+        return
+    replaced = done["replaced"]
+    lines("wrote", [f"{output}{_IN_PLACE[replaced['differs']] if replaced else ''}"])
+    held = f"{done['tokens']:,} tokens, {done['merges']:,} merges"
+    lines("locked", [f"the whole tokenizer: {held}, and all steps"])
+    lines("fingerprint", [frozen.fingerprint["all"]])
+    lines("note", notes)
+
+
+_NO_SPECIALS = "special tokens are not stated, so they are not locked; name them with --preset"
 
 
 def _replaced(output: Path) -> bytes | None:
@@ -76,14 +101,27 @@ def _replaced(output: Path) -> bytes | None:
     return read(output)
 
 
-def _in_place_of(old: bytes | None, frozen: Lock) -> str:
-    if old is None:
-        return ""
+_IN_PLACE = {
+    "nothing": ", in place of one of the same tokenizer",
+    "metadata": ", in place of one of the same tokenizer with other metadata",
+    "tokenizer": ", in place of one of another tokenizer",
+    "unknown": ", in place of a lock file that cannot be read",
+}
+
+
+def _change(old: bytes, frozen: Lock) -> documents.ReplacedLock:
+    """What is other in a new lock than in the one that it replaces."""
     try:
         was = load(old, "the old lock file")
     except BpeInteropError:
-        return ", in place of a lock file that cannot be read"
-    if was.fingerprint != frozen.fingerprint:
-        return ", in place of one of another tokenizer"
+        return {"differs": "unknown", "parts": [], "stated": []}
+    before, now = was.fingerprint, frozen.fingerprint
+    parts = [part for part in PARTS if part != "all" and before[part] != now[part]]
+    stated = json.loads(json.dumps(frozen.stated))  # as it is in the file: no tuples
+    names = dict.fromkeys([*stated, *was.stated])
     same = was.settings == frozen.settings
-    return f", in place of one of the same tokenizer{'' if same else ' with other metadata'}"
+    return {
+        "differs": "tokenizer" if before != now else "nothing" if same else "metadata",
+        "parts": cast("list[documents.PartName]", parts),
+        "stated": [name for name in names if stated.get(name) != was.stated.get(name)],
+    }

@@ -6,12 +6,14 @@ import re
 import shlex
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ..engines import Special
 from ..errors import SourceError, UnstatedError
 from ..io.foreign import OWN_FILE
+from ..io.names import spelled
 from ..io.reader import unreadable
 from ..io.target import keep_apart
 from ..io.writer import replace_file
@@ -19,7 +21,7 @@ from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source, readings
 from ..view.live import LOOPBACK, Load, listen
 from ..view.page import LIMIT, to_view
-from ..view.panels import Viewed, check_size
+from ..view.panels import Panel, Viewed, check_size, panels
 from .interrupts import INTERRUPTED
 from .manual import CODES, command
 from .options import (
@@ -28,11 +30,15 @@ from .options import (
     file_names,
     format_option,
     gathers,
+    json_option,
     offline_option,
     presets_option,
 )
-from .screen import as_text, lines, read_stdin
+from .screen import as_json, as_text, lines, read_stdin
 from .terminal import tell
+
+if TYPE_CHECKING:
+    from . import documents
 
 
 @command(
@@ -86,6 +92,7 @@ from .terminal import tell
 @format_option
 @presets_option
 @offline_option
+@json_option
 @gathers(reading=SourceOptions)
 def view_command(
     sources: tuple[str, ...],
@@ -97,10 +104,14 @@ def view_command(
     special: Special,
     reading: SourceOptions,
     presets: tuple[str, ...],
+    json_output: bool,
 ) -> None:
     """Show a text as coloured tokens, in one tokenizer or in several side by side.
 
     With -o: a page of one text that needs nothing else. With --serve: a live page, until Ctrl-C.
+
+    With --json: the ids of the text in each tokenizer, and how many differ from the first one's;
+    with --serve as well, the address.
     """
     if serve and output is not None:
         raise click.UsageError("give -o PAGE.html or --serve, not both")
@@ -113,10 +124,34 @@ def view_command(
     each = zip(sources, readings(sources, reading, presets), strict=True)
     sides = [_viewed(source, how) for source, how in each]
     if output is None:
-        _serve(sides, host, port, partial(_added, offline=reading["offline"]))
+        load = partial(_added, offline=reading["offline"])
+        _serve(sides, host, port, load, json_output=json_output)
         return
-    replace_file(output, to_view(sides, _text(file), special).encode("utf-8"))
-    lines("wrote", [str(output)])
+    text = _text(file)
+    replace_file(output, to_view(sides, text, special).encode("utf-8"))
+    if not json_output:
+        lines("wrote", [str(output)])
+        return
+    shown = zip(sources, panels(sides, text, special), strict=True)
+    done: documents.ViewedPage = {
+        "page": spelled(str(output)),
+        "bytes": len(text.encode("utf-8")),
+        "special": special,
+        "sides": [_as_dict(source, panel) for source, panel in shown],
+    }
+    as_json(done)
+
+
+def _as_dict(source: str, panel: Panel) -> documents.ViewedSide:
+    ids = [tile.id for line in panel.lines for tile in line.tiles]
+    return {
+        "source": spelled(source),
+        "ids": None if panel.error else ids,
+        "cut": panel.cut if panel.compared else None,
+        "other": panel.other if panel.compared else None,
+        "missed": panel.missed if panel.compared else None,
+        "error": panel.error or None,
+    }
 
 
 def _added(source: str, preset: str | None, offline: bool) -> Viewed:
@@ -146,9 +181,13 @@ def _viewed(source: str, reading: SourceOptions, way: str = "--preset") -> Viewe
     return side
 
 
-def _serve(sides: list[Viewed], host: str, port: int, load: Load) -> None:
+def _serve(sides: list[Viewed], host: str, port: int, load: Load, *, json_output: bool) -> None:
     address, answer = listen(sides, host, port, load)
-    lines("serving", [f"{address}  (Ctrl-C ends it)"])
+    if json_output:
+        done: documents.ServedPage = {"address": address}
+        as_json(done)
+    else:
+        lines("serving", [f"{address}  (Ctrl-C ends it)"])
     answer()
     tell("ended")
 

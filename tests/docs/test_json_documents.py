@@ -16,6 +16,7 @@ from reports import few_texts
 from schemas import BY_LINE, DOCUMENTS, FOLDER, path_of, schema_of, text_of
 from transcripts import TRANSCRIPTS, prepare
 
+from bpe_interop.cli import COMMANDS
 from fixtures import ROOT, TOKENIZERS
 
 REPORT = ROOT / "bpe_interop" / "reports" / "report.schema.json"
@@ -43,6 +44,8 @@ CASES = {
     "encode hub --corpus text.txt -o ids": "encode-corpus",
     "encode hub --corpus text.txt --corpus abab.txt -o ids --max-length 2 --pack "
     "--validation 0.5": "encode-corpus",
+    "explain loss-added": "explain",
+    "explain": "explain-codes",
     "extend hub new --special '<|a|>' --token hello --to hf": "extend",
     "extend cl100k new --special '<|fim_prefix|>' --pad '<|endoftext|>'": "extend",
     "fingerprint hub": "fingerprint",
@@ -57,10 +60,21 @@ CASES = {
     "inspect hub --corpus text.txt --state kept": "inspect-corpus",
     "inspect nowhere": "error",
     "verify hub": "error",
+    "explain LOSS-aded": "error",
+    "lock nowhere": "error",
+    "lock hub -o text.txt": "error",
+    "view hub": "error",
+    "view hub --text long.txt -o page.html": "error",
+    "lock hub": "lock",
+    "lock ranks -o old.lock": "lock",
+    "lock hub -o half.lock": "lock",
     "train text.txt -o new --vocab-size 258 --to minbpe": "train",
     "train text.txt -o new --vocab-size 258 --algorithm huggingface --to hf": "train",
     "verify hub ranks": "verify",
     "verify-shards written": "verify-shards",
+    "view hub cl100k --text text.txt -o page.html": "view",
+    "view pieces -o page.htm --special parse": "view",
+    "view hub --serve --port 0": "view-serve",
 }
 
 
@@ -104,8 +118,11 @@ def test_a_document_is_as_its_schema_says(
     prepare(tmp_path)
     shutil.copytree(TOKENIZERS / "template-tiny" / "huggingface", tmp_path / "template")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("waitress.server.BaseWSGIServer.run", lambda server: None)  # it is endless
     few_texts(monkeypatch)
     with in_process(monkeypatch) as call:
+        if "old.lock" in line:
+            assert call("lock", "hub", "-o", "old.lock").code == 0
         if "written" in line:
             assert call("encode", "hub", "--corpus", "text.txt", "-o", "written").code == 0
         given = b"[1, 2]\n[3]\n" if line.startswith("decode") else b"a b\n\nc\n"
@@ -120,6 +137,7 @@ def test_a_document_is_as_its_schema_says(
 def test_every_document_is_tried() -> None:
     assert set(CASES.values()) == {*DOCUMENTS, "verify"}
     assert {CASES[line] for line in CASES if "--lines" in line} == BY_LINE
+    assert {line.split()[0] for line in CASES if CASES[line] != "error"} == {*COMMANDS}
 
 
 def documents() -> dict[str, Any]:

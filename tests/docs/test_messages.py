@@ -256,8 +256,13 @@ def test_every_page_of_a_message_is_printed(command: Command) -> None:
     listed = command("explain").out.splitlines()
     pages = {p.stem: p.read_text("utf-8") for p in (ROOT / "docs/refusals").glob("*-*.md")}
     assert sorted(line.split()[0] for line in listed) == sorted(pages)
+    as_data = json.loads(command("explain", "--json").out)
+    assert len(as_data) == len(pages)
     for code, page in pages.items():
         assert command("explain", code).out == page
+        told = {"code": code, "title": page.split("\n")[0].removeprefix(f"# {code}: ")}
+        assert json.loads(command("explain", code, "--json").out) == {**told, "page": page}
+        assert told in as_data
     assert command("explain", "loss-ADDED").out == pages["LOSS-added"]
     done = command("explain", "LOSS-aded")
     assert done.code == 2

@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 from html import unescape
 from html.parser import HTMLParser
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -615,6 +616,51 @@ def test_a_page_is_written(run: Command) -> None:
     assert Path("other.html").read_text("utf-8") == written
 
 
+def test_what_a_page_shows_is_in_json_too(run: Command) -> None:
+    """Ids are those of tokenizers; where they are cut follows from the lengths of its tokens."""
+    text = "The year 2023 and 12345 words, don't they?"
+    answers = [read(name).encode(text) for name in NAMES[:2]]
+    first, second = (
+        dict(zip(pairwise(accumulate(map(len, each.tokens), initial=0)), each.ids, strict=True))
+        for each in answers
+    )
+    cut = len(second.keys() - first.keys())
+    other = sum(first[place] != second[place] for place in first.keys() & second.keys())
+    assert cut
+    assert other
+    sources = [str(TOKENIZERS / name) for name in NAMES[:2]]
+    done = run(*sources, "-o", "page.html", "--json", stdin=text.encode())
+    assert Path("page.html").read_text("utf-8").startswith("<!DOCTYPE html>")
+    sides = [
+        {"source": source, "ids": each.ids, "error": None}
+        for source, each in zip(sources, answers, strict=True)
+    ]
+    assert json.loads(done.out) == {
+        "page": "page.html",
+        "bytes": len(text),
+        "special": "text",
+        "sides": [
+            {**sides[0], "cut": None, "other": None, "missed": None},
+            {**sides[1], "cut": cut, "other": other, "missed": 0},
+        ],
+    }
+
+
+def test_a_side_without_ids_says_why_in_json(run: Command) -> None:
+    """tiktoken has no ids for a byte that no rank stands for."""
+    numbers = [number for number in range(256) if number != ord("z")]
+    lines = [f"{base64.b64encode(bytes([number])).decode()} {number}\n" for number in numbers]
+    Path("x.tiktoken").write_text("".join(lines), "ascii")
+    Path("mine.json").write_text(json.dumps({"pat_str": "(?s:.+)"}), "utf-8")
+    sources = ("x.tiktoken", TOKENIZERS / NAMES[0])
+    done = run(*sources, "--preset", "mine.json", "-o", "a.html", "--json", stdin=b"az")
+    without, with_ids = json.loads(done.out)["sides"]
+    assert without["ids"] is None
+    assert without["error"].startswith('"z" is not in the vocabulary')
+    assert with_ids["ids"] == read(NAMES[0]).encode("az").ids
+    assert [side["cut"] for side in (without, with_ids)] == [None, None]
+
+
 def test_each_source_that_leaves_something_unsaid_has_its_own_preset(run: Command) -> None:
     lines = [f"{base64.b64encode(bytes([number])).decode()} {number}\n" for number in range(256)]
     for name, number in (("one", 300), ("two", 400)):
@@ -650,15 +696,24 @@ def test_a_page_may_be_called_htm(run: Command, name: str) -> None:
     assert Path(name).read_text("utf-8").startswith("<!DOCTYPE html>")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_page_is_served_until_it_is_interrupted(number: int, code: int) -> None:
-    command = [sys.executable, "-m", "bpe_interop", "view", "--serve", "--port", "0"]
+@pytest.mark.parametrize(
+    ("number", "code", "options"),
+    [(signal.SIGINT, 130, []), (signal.SIGTERM, 143, []), (signal.SIGINT, 130, ["--json"])],
+)
+def test_a_page_is_served_until_it_is_interrupted(
+    number: int, code: int, options: list[str]
+) -> None:
+    command = [sys.executable, "-m", "bpe_interop", "view", "--serve", "--port", "0", *options]
     with subprocess.Popen(
         [*command, str(TOKENIZERS / NAMES[0])], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as running:
         assert running.stdout is not None
         try:
-            address = running.stdout.readline().split()[1].decode()
+            if options:
+                printed = b"".join(running.stdout.readline() for _ in range(3))
+                address = json.loads(printed)["address"]
+            else:
+                address = running.stdout.readline().split()[1].decode()
             body = json.dumps({"text": "a"}).encode()
             sent = urllib.request.Request(
                 f"{address}tokens", body, {"Content-Type": "application/json"}

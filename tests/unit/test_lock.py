@@ -316,20 +316,59 @@ def test_what_a_lock_cannot_do_is_an_error(command: Command, tmp_path: Path) -> 
 def test_what_a_lock_replaces_is_said(served: Path, command: Command, tmp_path: Path) -> None:
     """A lock is what others are held against, so a new one is no small thing."""
 
-    def wrote(source: Path) -> str:
+    def wrote(source: Path) -> tuple[str, Any]:
+        """What is said, and what is printed as JSON where the same file is replaced again."""
+        old = file.read_bytes() if file.exists() else None
         ran = command("lock", source, "-o", file)
-        return ran.out.split("\n")[0].removeprefix("wrote").strip().removeprefix(str(file))
+        new = file.read_bytes()
+        if old is None:
+            file.unlink()
+        else:
+            file.write_bytes(old)
+        document = json.loads(command("lock", source, "-o", file, "--json").out)
+        assert file.read_bytes() == new
+        written = json.loads(new)
+        assert document["fingerprint"] == written["fingerprint"]
+        counted = ("tokens", "merges")
+        assert [document[key] for key in counted] == [written["stated"][key] for key in counted]
+        said = ran.out.split("\n")[0].removeprefix("wrote").strip().removeprefix(str(file))
+        return said, document["replaced"]
+
+    def changed(differs: str, parts: str = "", stated: str = "") -> dict[str, Any]:
+        return {"differs": differs, "parts": parts.split(), "stated": stated.split()}
 
     file = tmp_path / "t.lock"
-    assert wrote(served) == ""
-    assert wrote(served) == ", in place of one of the same tokenizer"
+    assert wrote(served) == ("", None)
+    same = ", in place of one of the same tokenizer"
+    assert wrote(served) == (same, changed("nothing"))
     config = served / "tokenizer_config.json"
     config.write_text(json.dumps({**json.loads(config.read_bytes()), "model_max_length": 77}))
-    assert wrote(served) == ", in place of one of the same tokenizer with other metadata"
+    metadata = changed("metadata", stated="settings tokenizer_config.json")
+    assert wrote(served) == (f"{same} with other metadata", metadata)
+    root = json.loads((served / "tokenizer.json").read_text("utf-8"))
+    write(served / "tokenizer.json", {**root, "decoder": {"type": "Fuse"}})
+    edited = changed("tokenizer", "decoder", "decoder")
+    assert wrote(served) == (", in place of one of another tokenizer", edited)
     other = TOKENIZERS / "o200k-tiny" / "huggingface"
-    assert wrote(other) == ", in place of one of another tokenizer"
+    assert wrote(other)[0] == ", in place of one of another tokenizer"
     file.write_bytes(file.read_bytes()[:200])
-    assert wrote(other) == ", in place of a lock file that cannot be read"
+    assert wrote(other) == (", in place of a lock file that cannot be read", changed("unknown"))
+
+
+def test_notes_of_a_lock_are_in_json_too(command: Command, tmp_path: Path) -> None:
+    """A rank file says no special tokens, and only its preset says a pattern."""
+    ranks, preset = tmp_path / "x.tiktoken", tmp_path / "mine.json"
+    shutil.copyfile(TOKENIZERS / "gpt2-tiny" / "tiktoken" / "gpt2-tiny.tiktoken", ranks)
+    write(preset, {"pat_str": "(?s:.+)"})
+    asked = ("lock", ranks, "-o", tmp_path / "x.lock", "--preset", preset)
+    said = [line for line in command(*asked).out.splitlines() if line.startswith("note ")]
+    document = json.loads(command(*asked, "--json").out)
+    assert [line.removeprefix("note").strip() for line in said] == document["notes"]
+    unstated, supplied = document["notes"]
+    assert unstated.startswith("special tokens are not stated")
+    assert supplied.startswith("the pre-tokenizer supplied by the preset mine.json")
+    assert (document["source"], document["format"]) == (str(ranks), "tiktoken")
+    assert document["lock"] == str(tmp_path / "x.lock")
 
 
 @pytest.mark.usefixtures("few_texts")
