@@ -58,7 +58,7 @@ _FILES = {
     "twice.txt": b"a b\nc\na b\n",
     "object.json": b"{}",
     "number.json": b'[{"content": 1}]',
-    "twice.json": b'["a", "a"]',
+    "twice.json": b'["a", {"content": "a", "lstrip": true}]',
     "special.json": b'[{"content": "a", "special": true}]',
 }
 

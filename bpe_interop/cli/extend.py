@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
 
 from ..convert import Writing, Written, write_checked, written_lines
-from ..errors import FormatError, LossyConversionError, not_utf8
+from ..errors import FormatError, LossyConversionError
 from ..extend import Surgery, one_token_each, space_before, surgery, with_tokens
 from ..formats.names import MODEL_CONFIG
 from ..gate import describe, renamed
@@ -18,12 +18,11 @@ from ..io.names import spelled
 from ..io.reader import TokenizerSource, read
 from ..io.target import Target, check_target, is_file_target, keep_apart
 from ..model import NETWORK, AddedToken, BPEModel
-from ..presets.own import read_entry
 from ..quoting import show
 from ..sources import SourceOptions, load_source, read_with
 from ..statement import Statement, as_stated
-from ..strict_json import parse
 from .manual import DECIDING, command
+from .new_tokens import add_tokens_of, tokens_of_options
 from .options import (
     WritingOptions,
     format_option,
@@ -132,7 +131,10 @@ def extend_command(
     No id that is there changes. What is written goes through the same gate and the same checks
     as with convert. A TOKEN that ends in = and digits is written with its id behind it.
     """
-    wanted = _wanted(asked)
+    wanted = tokens_of_options(asked.special, asked.token)
+    for file, special in ((asked.specials, True), (asked.tokens, False)):
+        if file is not None:
+            add_tokens_of(file, wanted, special=special)
     if not (wanted.special or wanted.plain or asked.rename or said):
         raise click.UsageError(
             "nothing to do: give --special, --token, --specials, --tokens, --rename, --role (or "
@@ -166,7 +168,7 @@ def extend_command(
                 error.fix = f"name a format that holds it, such as --to hf; or {error.fix}"
             raise
     untold = _untold(loaded, model, changes, place)
-    notes = (*_there_already(there), *loaded.passed_over, *untold, *done.notes)
+    notes = (*wanted.notes, *_there_already(there), *loaded.passed_over, *untold, *done.notes)
     if json_output:
         as_json(_as_dict(source, place, changes, notes, done))
     else:
@@ -199,87 +201,6 @@ def _there_already(tokens: Mapping[str, int]) -> Iterator[str]:
         some = ", ".join(f"{show(text)} {number}" for text, number in [*tokens.items()][:_SHOWN])
         more = ", ..." if len(tokens) > _SHOWN else ""
         yield f"not added, for each is one token already ({len(tokens):,}): {some}{more}"
-
-
-@dataclass(slots=True)
-class _Wanted:
-    """The tokens that are asked for, with their ids and flags."""
-
-    special: dict[str, int | None] = field(default_factory=dict)
-    plain: dict[str, int | None] = field(default_factory=dict)
-    flags: dict[str, dict[str, bool]] = field(default_factory=dict)
-
-    def add(self, text: str, number: int | None, *, special: bool) -> bool:
-        """Takes a token; False where it is there already."""
-        if text in self.special or text in self.plain:
-            return False
-        (self.special if special else self.plain)[text] = number
-        return True
-
-
-def _wanted(asked: _ExtendOptions) -> _Wanted:
-    wanted = _Wanted()
-    for option, given, special in (
-        ("--special", asked.special, True),
-        ("--token", asked.token, False),
-    ):
-        for each in given:
-            text, number = _split_id(each)
-            if number is None and text[:1] == "@" and Path(text[1:]).is_file():
-                raise click.UsageError(
-                    f"{option} {text}: to add the tokens of that file give {option}s "
-                    f"{text[1:]}; for a token of this very text give its id: {option} {text}=ID"
-                )
-            if not wanted.add(text, number, special=special):
-                raise click.UsageError(f"{option} {show(text)} is given twice")
-    for file, special in ((asked.specials, True), (asked.tokens, False)):
-        if file is not None:
-            _read_tokens(file, wanted, special=special)
-    return wanted
-
-
-def _split_id(given: str) -> tuple[str, int | None]:
-    """``TOKEN=ID`` or ``TOKEN``."""
-    text, equals, number = given.rpartition("=")
-    if equals and number.isascii() and number.isdigit() and len(number) < 20:
-        return text, int(number)
-    return given, None
-
-
-def _read_tokens(file: Path, wanted: _Wanted, *, special: bool) -> None:
-    """Takes the tokens of a file, one on each line, or a list in JSON.
-
-    Raises:
-        SourceError: it cannot be read.
-        FormatError: it is not UTF-8, or no such JSON.
-    """
-    data, name = read(file), spelled(str(file))
-    if file.suffix == ".json":
-        for entry in parse(data, name).items():
-            number = None
-            if isinstance(entry.value, str):
-                text = entry.value
-            else:
-                text, is_special, flags = read_entry(entry, special=special)
-                wanted.flags[text] = flags
-                number = entry["id"].id() if "id" in entry else None
-                if is_special is not special:
-                    entry["special"].fail(
-                        f"these are to be {'special' if special else 'not special'}",
-                        fix="give it in a file for --specials, or for --tokens",
-                    )
-            if not wanted.add(text, number, special=special):
-                entry.fail(f"the token {show(text)} is given twice")
-        return
-    try:
-        listed = [line.removesuffix("\r") for line in data.decode("utf-8-sig").split("\n")]
-    except UnicodeDecodeError as error:
-        raise FormatError(not_utf8(error), where=name, fix="save it as UTF-8") from None
-    for place, line in enumerate(listed, 1):
-        if line and not wanted.add(line, None, special=special):
-            raise FormatError(
-                f"the token {show(line)} is given twice", where=f"{name}, line {place}"
-            )
 
 
 def _names(given: tuple[str, ...]) -> dict[str, str]:

@@ -141,6 +141,86 @@ def test_words_that_are_one_token_each_are_not_added(command: Command, tmp_path:
     assert note.startswith(f'"{word}" was an ordinary token: it is now found wherever it stands')
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        (
+            "words.txt",
+            "dyspnoea\n\nstridor \nstridor \ndyspnoea\n\trales\n",
+            [
+                'line 4 repeats "stridor " of line 3, and 1 more does so; each is added once',
+                'line 3: "stridor " ends with a space, which is part of the token; 2 lines have',
+            ],
+        ),
+        (
+            "words.txt",
+            "dyspnoea\r\ndyspnoea\r\n stridor\t\n\u2003rales\n",
+            [
+                'line 2 repeats "dyspnoea" of line 1; it is added once',
+                'line 3: " stridor\\t" begins with a space and ends with a tab, which is part',
+            ],
+        ),
+        ("words.txt", "\u2003rales\n", [r'line 1: "\u2003rales" begins with white space, which']),
+        ("words.txt", "dyspnoea\nin stridor\n", []),
+        (
+            "words.json",
+            '["dyspnoea", {"content": "dyspnoea", "rstrip": false}, "stridor ", "rales"]',
+            ['$[1] repeats "dyspnoea" of $[0]; it is added once'],
+        ),
+    ],
+)
+def test_a_word_that_a_file_has_twice_is_added_once(
+    command: Command, tmp_path: Path, file: str, content: str, said: list[str]
+) -> None:
+    """As tokenizers adds it; white space at its ends, which it adds too, is pointed out."""
+    words = tmp_path / file
+    words.write_bytes(content.encode())
+    listed = (
+        json.loads(content) if file.endswith(".json") else content.replace("\r", "").split("\n")
+    )
+    texts = [each if isinstance(each, str) else each["content"] for each in listed]
+    engine = HuggingFaceTokenizer.from_file(str(HUB / "tokenizer.json"))
+    engine.add_tokens(
+        [AddedTokenOfTokenizers(text, normalized=False) for text in dict.fromkeys(texts) if text]
+    )
+    done = command("extend", HUB, tmp_path / "out", "--tokens", words, "--no-verify", "--json")
+    assert done.code == 0, done.err
+    written = HuggingFaceTokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    assert written.get_vocab() == engine.get_vocab()
+    notes = json.loads(done.out)["notes"]
+    about = [note for note in notes if note.startswith(str(words))]
+    assert len(about) == len(said)
+    for note, start in zip(about, said, strict=True):
+        assert note.startswith(f"{words}: {start}")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--special", "<a>", "--token", "<a>"], 'with --special "<a>", and with --token "<a>"'),
+        (["--token", "<a>", "--token", "<a>=9"], 'with --token "<a>", and with --token "<a>=9"'),
+        (["--token", "<a>", "--tokens", "a.txt"], 'a.txt, line 2: the token "<a>" is given twice: '
+         'with --token "<a>", and here'),
+        (["--specials", "a.txt", "--tokens", "a.txt"], "with --specials a.txt, line 1, and here"),
+        (["--tokens", "a.json"], 'a.json: $[1]: the token "<a>" is given twice: with --tokens '
+         "a.json: $[0], and here"),
+    ],
+)  # fmt: skip
+def test_a_token_that_is_given_twice_may_be_meant_in_two_ways(
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("<b>\n<a>\n")
+    (tmp_path / "a.json").write_text('["<a>", {"content": "<a>", "lstrip": true}]')
+    done = command("extend", HUB, "out", *options, "--no-verify")
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
 @pytest.mark.parametrize("words", [["cardiomegaly"], ["cardiomegaly", " cardiomegaly"]])
 def test_a_space_before_a_word_is_told(command: Command, tmp_path: Path, words: list[str]) -> None:
     file = tmp_path / "words.txt"
