@@ -86,13 +86,59 @@ def _bos_notes(model: BPEModel) -> tuple[str, ...]:
     )
 
 
-def _missing(model: BPEModel, texts: Collection[str]) -> Iterator[str]:
-    """The markers that are no tokens, in the order in which templates hold them."""
+def unwritten_note(model: BPEModel, new: Iterable[str], *, eos_is_new: bool) -> str:
+    """A sentence where the chat templates write none of some new tokens, or not the new eos.
+
+    It is empty where one of them may be written: spelled out, by its role, or joined of parts.
+    """
+    roles = {token.text: token.roles for token in model.added or ()}
+    # What pads or masks is never written, and what begins a text may be placed around it.
+    texts = [text for text in new if {*roles[text]} <= {"eos"}]
+    unused = bool(texts) and not any(_may_be_written(model, text, roles[text]) for text in texts)
+    eos = [text for text, each in roles.items() if "eos" in each and (unused or eos_is_new)]
+    missed = [text for text in eos if not _may_be_written(model, text, roles[text])]
+    stop = f"does not learn to stop at {show(missed[0])} (eos)" if missed else ""
+    another = "--chat-template FILE gives another"
+    if unused:
+        shown = ", ".join(map(show, texts[:_MOST]))
+        shown += f" and {len(texts) - _MOST:,} more" if texts[_MOST:] else ""
+        what = f"writes none of the new tokens {shown}"
+        what = what if texts[1:] else f"never writes the new token {shown}"
+        told = f", and a model that is trained on them {stop}" if stop else ""
+        return f"the kept chat template {what}: chats are as before{told}; {another}"
+    if stop:
+        return (
+            f"a model that is trained on chats {stop}, which the kept chat template never writes; "
+            f"{another}"
+        )
+    return ""
+
+
+def _may_be_written(model: BPEModel, text: str, roles: Iterable[str]) -> bool:
+    """Whether a template holds a token's text, or its role, or a part to begin the text with."""
+    names = (text, *(f"{role}_token" for role in roles))
+    starts = tuple(text[:size] for size in range(1, len(text)))
+    for template in _templates(model):
+        if any(name in template for name in names):
+            return True
+        literals = map(_text, _writing(template))
+        if any(text in literal or literal.endswith(starts) for literal in literals):
+            return True
+    return False
+
+
+def _templates(model: BPEModel) -> Iterator[str]:
+    """The chat template, and those that have names."""
     named = model.extras.get(CHATS)
     others = named.values() if isinstance(named, dict) else ()
     for template in (model.chat_template, *others):
-        if not isinstance(template, str):
-            continue
+        if isinstance(template, str):
+            yield template
+
+
+def _missing(model: BPEModel, texts: Collection[str]) -> Iterator[str]:
+    """The markers that are no tokens, in the order in which templates hold them."""
+    for template in _templates(model):
         for node in _writing(template):
             for marker in map(re.Match.group, _SHAPED.finditer(_text(node))):
                 if marker not in texts and (_SURE.fullmatch(marker) or _near(marker, texts)):

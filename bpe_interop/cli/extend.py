@@ -167,7 +167,9 @@ def extend_command(
             if asked.to is None:
                 error.fix = f"name a format that holds it, such as --to hf; or {error.fix}"
             raise
-    untold = _untold(loaded, model, changes, place)
+    untold = [*_untold(loaded, model, changes, place)]
+    if said.chat_template is None and done.again.chat_template is not None:
+        untold += _unwritten(model, changes, eos_is_new="eos" in said.roles)
     notes = (*wanted.notes, *_there_already(there), *loaded.passed_over, *untold, *done.notes)
     if json_output:
         as_json(_as_dict(source, place, changes, notes, done))
@@ -194,6 +196,16 @@ def _untold(
                 f"{show(' ' + text)} is the word with its space"
             )
             return
+
+
+def _unwritten(model: BPEModel, changes: Surgery, *, eos_is_new: bool) -> Iterator[str]:
+    """That a chat template, which stays as it is, does not know the new special tokens."""
+    from ..chat_notes import unwritten_note  # it imports Jinja, and most have no chat template
+
+    new = (*changes.new, *(after for _, after in changes.renamed))
+    note = unwritten_note(model, (t.text for t in new if t.special), eos_is_new=eos_is_new)
+    if note:
+        yield note
 
 
 def _there_already(tokens: Mapping[str, int]) -> Iterator[str]:

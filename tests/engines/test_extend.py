@@ -243,6 +243,56 @@ def test_tokens_of_chats_want_a_template(command: Command, tmp_path: Path) -> No
         assert ("no chat template is stated" in done.out) == (not more)
 
 
+PLAIN = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+MARKING = "{% for m in messages %}{{ '<|' + m.role + '|>' }}{{ m.content }}[END]{% endfor %}"
+ENDING = PLAIN + "{{ eos_token }}"
+
+
+@pytest.mark.parametrize(
+    ("template", "options", "said"),
+    [
+        (PLAIN, ["--special", "[A]", "--special", "[END]", "--eos", "[END]"],
+         'writes none of the new tokens "[A]", "[END]": chats are as before, and a model that is '
+         'trained on them does not learn to stop at "[END]" (eos); --chat-template FILE'),
+        (ENDING, ["--special", "[A]"],
+         'never writes the new token "[A]": chats are as before; --chat-template FILE'),
+        (PLAIN, ["--eos", "<|a|>"], 'does not learn to stop at "<|a|>" (eos), which the kept chat'),
+        (MARKING, ["--special", "[END]", "--special", "[A]", "--eos", "[A]"],
+         'does not learn to stop at "[A]" (eos), which the kept chat template never writes'),
+        (MARKING, ["--special", "[END]", "--eos", "[END]"], ""),
+        (MARKING, ["--rename", "<|a|>=<|user|>"], ""),
+        (ENDING, ["--special", "[END]", "--eos", "[END]"], ""),
+        (PLAIN, ["--special", "<pad>", "--pad", "<pad>"], ""),
+        (PLAIN, ["--token", "cardiomegaly"], ""),
+    ],
+)  # fmt: skip
+def test_a_chat_template_that_stays_and_knows_no_new_token_is_told(
+    command: Command, tmp_path: Path, template: str, options: list[str], said: str
+) -> None:
+    """What transformers writes of a chat is then as before, and has no eos in it."""
+    (tmp_path / "chat.jinja").write_text(template)
+    given = ["--special", "<|a|>", "--chat-template", tmp_path / "chat.jinja", "--no-verify"]
+    assert command("extend", HUB, tmp_path / "old", *given).code == 0
+    done = command("extend", tmp_path / "old", tmp_path / "new", *options, "--no-verify", "--json")
+    assert done.code == 0, done.err
+    notes = [note for note in json.loads(done.out)["notes"] if "the kept chat template" in note]
+    assert len(notes) == bool(said)
+    assert said in "".join(notes)
+    chat = [{"role": "user", "content": "Hi"}]
+    old, new = (
+        transformers.AutoTokenizer.from_pretrained(tmp_path / name) for name in ("old", "new")
+    )
+    written = new.apply_chat_template(chat, tokenize=False)
+    if "as before" in said:
+        assert written == old.apply_chat_template(chat, tokenize=False)
+    if "--eos" in options:
+        assert (new.eos_token in written) == ("to stop" not in said)
+    # Who gives a template knows what it writes.
+    more = ("--chat-template", tmp_path / "chat.jinja", "--no-verify")
+    done = command("extend", tmp_path / "old", tmp_path / "more", *options, *more)
+    assert (done.code, "the kept chat template" in done.out) == (0, False)
+
+
 def test_a_word_that_the_vocabulary_spells_otherwise_is_to_be_left_out(
     command: Command, tmp_path: Path
 ) -> None:

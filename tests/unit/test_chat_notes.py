@@ -11,7 +11,7 @@ from command_line import Command
 from conftest import Data
 
 import bpe_interop
-from bpe_interop.chat_notes import chat_notes, marker_notes
+from bpe_interop.chat_notes import chat_notes, marker_notes, unwritten_note
 from bpe_interop.extend import with_tokens
 from bpe_interop.model import BPEModel, Json
 from bpe_interop.statement import Statement, as_stated
@@ -74,6 +74,34 @@ def test_markers_of_further_templates_are_named_too() -> None:
 
 def test_where_the_added_tokens_are_not_stated_nothing_is_said() -> None:
     assert marker_notes(replace(model(), added=None, chat_template="<|x|>")) == ()
+
+
+@pytest.mark.parametrize(
+    ("template", "named", "is_told"),
+    [
+        ("{{ m }}", {}, True),
+        ("{{ m }}", {"tool_use": "{{ '[END]' }}"}, False),
+        (r"{{ m + '\x5bEND]' }}", {}, False),
+        ("{{ '[' + m + ']' }}", {}, False),
+        ("{{ m }}] (END)", {}, True),
+    ],
+)
+def test_where_a_template_may_write_a_new_token_nothing_is_said(
+    template: str, named: dict[str, Json], is_told: bool
+) -> None:
+    """Also where another template does, or it is written with escapes or in parts."""
+    chats = replace(model("[END]"), chat_template=template, extras={"chat_templates": named})
+    assert ("[END]" in unwritten_note(chats, ["[END]"], eos_is_new=False)) == is_told
+    for text in ("[END]", "[PAD]"):  # what pads is never written
+        padded = with_tokens(chats, [text], {"pad": text})
+        assert unwritten_note(padded, [text], eos_is_new=False) == ""
+
+
+def test_of_many_new_tokens_some_are_named() -> None:
+    texts = [f"[{number}]" for number in range(6)]
+    chats = replace(model(*texts), chat_template="{{ m }}")
+    note = unwritten_note(chats, texts, eos_is_new=False)
+    assert 'none of the new tokens "[0]", "[1]", "[2]", "[3]" and 2 more: chats are' in note
 
 
 def test_every_command_that_reads_or_writes_a_template_tells(
