@@ -230,7 +230,7 @@ def _conversion(
         target_format=row.name,
         files=tuple(done.files),
         kept=tuple(_kept(again, loaded.by_user)),
-        rewrote=tuple(_rewrote(model, again)),
+        rewrote=tuple(_rewrote(model, again, done.losses)),
         losses=done.losses,
         notes=(
             *loaded.passed_over,
@@ -575,7 +575,7 @@ def _ranges(ids: list[int]) -> str:
     return ", ".join(shown) + (", ..." if len(runs) > 6 else "")
 
 
-def _rewrote(model: BPEModel, again: BPEModel) -> list[str]:
+def _rewrote(model: BPEModel, again: BPEModel, losses: Iterable[Loss]) -> list[str]:
     rewrote = []
     if isinstance(model.merges, RankTable) and isinstance(again.merges, PairList):
         count, used = len(again.merges.pairs), len(canonical(model).splits)
@@ -586,6 +586,9 @@ def _rewrote(model: BPEModel, again: BPEModel) -> list[str]:
     elif isinstance(model.merges, PairList) and isinstance(again.merges, RankTable):
         count, used = len(model.merges.pairs), len(canonical(model).splits)
         rewrote.append(f"{count:,} listed merges as ranks; {used:,} of them can be used")
+    # In the place of steps that are lost stand others, not theirs in another spelling.
+    if any(loss.field == "pretokenizer" for loss in losses):
+        return rewrote
     steps, written = model.pretokenizer or (), again.pretokenizer or ()
     names = [type(step).__name__ for step in steps]
     if len(written) == 1 and names not in ([], ["Split"]):

@@ -17,6 +17,7 @@ import tokenizers
 import transformers
 from click.testing import CliRunner
 from conftest import Data
+from test_composition import SEQUENCES, tokenizer_json
 
 import bpe_interop
 from bpe_interop.cli.convert import convert_command
@@ -82,6 +83,23 @@ def test_it_says_what_it_kept_rewrote_and_checked(tmp_path: Path) -> None:
         f"tokenizers {tokenizers.__version__}",
     )
     assert verdict.texts == own.texts
+
+
+@pytest.mark.parametrize("name", ["words, digits", "cut again", "StarCoder"])
+def test_steps_that_are_lost_are_not_said_to_be_rewritten(tmp_path: Path, name: str) -> None:
+    """In GGUF other steps stand in their place, which cut a text otherwise than tokenizers does."""
+    source = tmp_path / "tokenizer.json"
+    source.write_text(tokenizer_json(SEQUENCES[name]))
+    dropped = convert(source, tmp_path / "a.gguf", drop=["pretokenizer", "merges"], verify=False)
+    assert [line for line in dropped.rewrote if "pattern" in line] == []
+    [text] = [loss.witness for loss in dropped.losses if loss.field == "pretokenizer"]
+    engine = tokenizers.Tokenizer.from_file(str(source))
+    there = bpe_interop.load(tmp_path / "a.gguf")
+    is_lost = text is not None and there.encode(text) != engine.encode(text).ids
+    assert is_lost == (name != "StarCoder")  # of which llama.cpp knows the very steps
+    if name != "cut again":
+        one = convert(source, tmp_path / "a.tiktoken", verify=False)
+        assert [line for line in one.rewrote if "as one that is proved" in line]
 
 
 @pytest.mark.usefixtures("few_texts")
