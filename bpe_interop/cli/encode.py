@@ -23,7 +23,7 @@ from ..errors import BpeInteropError, DisallowedSpecialError, SourceError, Unsta
 from ..gate import template_unsaid
 from ..io.reader import TokenizerSource
 from ..io.target import check_target, keep_apart
-from ..model import Allowed, BPEModel, text_of
+from ..model import Allowed, BPEModel, SequenceTemplate, TemplateText, text_of
 from ..presets import ways_to_say
 from ..quoting import escaped, show
 from ..sources import SourceOptions, load_source
@@ -594,7 +594,8 @@ def write_corpora(
             shard_bytes=asked.shard_bytes,
             way=Way(workers, None, asked.limit, state, watch, fresh=asked.state is None),
         )
-    _show_written(written, asked, state, as_data)
+    left_out = [] if settings.template else [*_left_out(loaded.model.sequence_template, settings)]
+    _show_written(written, asked, state, left_out, as_data)
     for last in seen:
         if last.seconds >= 1:  # else it is mostly how long the start took
             size, rate = amount(last.bytes, "bytes"), amount(int(last.rate), "bytes")
@@ -621,8 +622,37 @@ def _kept_beside(asked: CorpusOptions) -> str:
     )
 
 
+def _left_out(template: SequenceTemplate | None, settings: Settings) -> Iterator[str]:
+    """What the tokenizer places around each text, which nobody asked to have in the files."""
+    parts = template.single if template else ()
+    placed = [None if isinstance(part, TemplateText) else part.name for part in parts]
+    if None not in placed:
+        return
+    text = placed.index(None)
+    before = [name for name in placed[:text] if name is not None]
+    after = [name for name in placed[text:] if name is not None]
+    if after[-1:] == [settings.eos]:
+        after.pop()
+    places = [
+        f"{' '.join(map(show, names))} {where}"
+        for names, where in ((before, "before"), (after, "after"))
+        if names
+    ]
+    if places:
+        one = len(before) + len(after) == 1
+        yield (
+            f"the sequence template places {' and '.join(places)} each text, which "
+            f"{'is' if one else 'are'} left out here; --add-special-tokens places "
+            f"{'it' if one else 'them'}"
+        )
+
+
 def _show_written(
-    written: EncodedCorpus, asked: CorpusOptions, state: str | None, as_data: bool
+    written: EncodedCorpus,
+    asked: CorpusOptions,
+    state: str | None,
+    left_out: Sequence[str],
+    as_data: bool,
 ) -> None:
     manifest = written.manifest
     if as_data:
@@ -632,7 +662,7 @@ def _show_written(
             "done": written.done,
             "parts": written.parts,
             "counts": None if manifest is None else manifest.counts,
-            "notes": list(written.notes),
+            "notes": [*written.notes, *left_out],
         }
         as_json(document)
         return
@@ -672,6 +702,7 @@ def _show_written(
         marked = ", which the index marks" if settings.marks_documents else ""
         between = f"no id stands between documents{marked}; --eos TOKEN puts one there"
         lines("note", [between])
+    lines("note", left_out)
     empty, replaced = counts["empty"], counts["replaced"]
     if empty:
         have = "has" if empty == 1 else "have"

@@ -25,6 +25,7 @@ from command_line import Command
 from in_tokenizers import id_of
 from out_of_order import Shuffled
 from tokenizers import Tokenizer as Engine
+from tokenizers.processors import TemplateProcessing
 
 from bpe_interop.corpora import CorpusFile, Document, Place
 from bpe_interop.errors import ArgumentError, FormatError, SourceError, TargetError
@@ -829,6 +830,45 @@ def test_one_document_is_counted_as_one(command: Command, tmp_path: Path) -> Non
     done = command("encode", GPT2, "--corpus", corpus, "-o", tmp_path / "two", "--errors=replace")
     assert "2 documents without ids have no row" in done.out
     assert "1 document had malformed UTF-8" in done.out
+
+
+@pytest.mark.parametrize(
+    ("template", "options", "said"),
+    [
+        ("<b> $A", [], 'places "<b>" before each text, which is left out here; --add-special'),
+        ("<b> $A", ["--eos", "<e>"], 'places "<b>" before each text, which is left out here'),
+        ("<b> $A <e>", [], 'places "<b>" before and "<e>" after each text, which are left out'),
+        ("<b> $A <e>", ["--eos", "<e>"], 'places "<b>" before each text, which is left out here'),
+        ("$A <e> <b>", ["--eos", "<e>"], 'places "<e>" "<b>" after each text, which are left out'),
+        ("$A <e>", ["--eos", "<e>"], ""),
+        ("$A", [], ""),
+        ("<b> $A <e>", ["--add-special-tokens"], ""),
+    ],
+)
+def test_what_the_template_places_and_is_left_out_is_told(
+    command: Command, tmp_path: Path, template: str, options: list[str], said: str
+) -> None:
+    """It is told where tokenizers places more around a text than there is in the shard."""
+    engine = Engine.from_file(str(GPT2 / "tokenizer.json"))
+    engine.add_special_tokens(["<b>", "<e>"])
+    numbers = [(text, id_of(engine, text)) for text in ("<b>", "<e>")]
+    engine.post_processor = TemplateProcessing(
+        single=template, pair="$A $B", special_tokens=numbers
+    )
+    engine.save(str(tmp_path / "tokenizer.json"))
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text('{"text": "abab"}\n')
+    given = ("encode", tmp_path / "tokenizer.json", "--corpus", corpus, "--layout", "npy")
+    done = command(*given, "-o", tmp_path / "ids", *options)
+    assert done.code == 0, done.err
+    notes = [line for line in done.out.splitlines() if "the sequence template places" in line]
+    assert len(notes) == bool(said)
+    assert said in "".join(notes)
+    whole = engine.encode("abab").ids
+    written = np.load(tmp_path / "ids" / "shard-00000.ids.npy").tolist()
+    assert (written == whole) == (not said)
+    as_data = json.loads(command(*given, "-o", tmp_path / "more", "--json", *options).out)
+    assert [said in note for note in as_data["notes"]] == [True] * bool(said)
 
 
 def test_packed_rows_and_a_part_for_validation_on_the_command_line(
