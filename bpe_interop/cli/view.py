@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     "file",
     shell_complete=file_names,
     metavar="FILE",
-    help="The text to show, UTF-8; standard input by default.",
+    help=f"The text to show, UTF-8, at most {LIMIT:,} bytes; standard input by default.",
 )
 @click.option(
     "-o",

@@ -21,7 +21,7 @@ from command_line import Command
 
 from bpe_interop.cli import COMMANDS, cli
 from bpe_interop.cli.manual import DocumentedCommand
-from fixtures import TOKENIZERS
+from fixtures import ROOT, TOKENIZERS
 from fixtures.gguf_models import STRING, gguf
 
 pytestmark = pytest.mark.usefixtures("few_texts")
@@ -210,3 +210,16 @@ def test_no_color(folder: Path) -> None:
     asked = ("encode", "my-tok", "the year", "--show")
     assert "\x1b[" in on_a_terminal(80, *asked)
     assert "\x1b[" not in on_a_terminal(80, *asked, NO_COLOR="1")
+
+
+def test_the_longest_text_of_a_page_is_the_one_that_help_and_docs_name(
+    command: Command, tmp_path: Path
+) -> None:
+    told = " ".join(command("view", "--help").out.split())
+    [most] = re.findall(r"--text FILE The text to show, UTF-8, at most ([\d,]+) bytes", told)
+    assert f"at most {most} bytes of text" in (ROOT / "docs" / "view.md").read_text("utf-8")
+    text, source = tmp_path / "a.txt", TOKENIZERS / "gpt2-tiny" / "huggingface"
+    for more, code in ((0, 0), (1, 2)):
+        text.write_text("ab" * (int(most.replace(",", "")) // 2) + "a" * more)
+        done = command("view", source, "--text", text, "-o", tmp_path / "page.html")
+        assert done.code == code
