@@ -96,9 +96,12 @@ def load_source(
     else:
         loaded = _from_path(Path(source), format, spelled(label))
     alone, known, model = completed(loaded.model, loaded.beside, named, said, spelled(label))
+    whole = presets.fill_template(model)
+    steps = ((loaded.model, alone), (model, whole))
     return replace(
         loaded,
-        model=presets.fill_template(model),
+        model=whole,
+        supplied=tuple(n for a, b in steps for n in b.origin.notes if n not in a.origin.notes),
         says_template=loaded.model.sequence_template is not None,
         alone=None if known is alone else alone,
         by_user=statement.fields_filled(known, model),

@@ -19,7 +19,7 @@ from .model import (
     SequenceTemplate,
     TemplateText,
 )
-from .presets import NFC_LEFT_OUT, NORMALIZERS, OwnPreset, Preset, ways_to_say
+from .presets import NFC_LEFT_OUT, NORMALIZERS, OwnPreset, Preset, template_notes, ways_to_say
 from .quoting import show
 from .steps import NormalizerStep
 
@@ -165,7 +165,11 @@ def as_stated(model: BPEModel, statement: Statement) -> BPEModel:
 
         model = with_tokens(model, (), statement.roles)
     if statement.template is not None:
-        model = replace(model, sequence_template=template_of(statement.template, model.added or ()))
+        placed = template_of(statement.template, model.added or ())
+        known = template_notes(model)
+        left = tuple(note for note in model.origin.notes if note not in known)
+        origin = replace(model.origin, notes=left)
+        model = replace(model, sequence_template=placed, origin=origin)
     if statement.normalizer is not None:
         normalizer = _normalizer(statement.normalizer)
         left = tuple(note for note in model.origin.notes if note != NFC_LEFT_OUT or not normalizer)

@@ -170,7 +170,10 @@ def extend_command(
     untold = [*_untold(loaded, model, changes, place)]
     if said.chat_template is None and done.again.chat_template is not None:
         untold += _unwritten(model, changes, eos_is_new="eos" in said.roles)
-    notes = (*wanted.notes, *_there_already(there), *loaded.passed_over, *untold, *done.notes)
+    # What a statement contradicts is no note of the model any more.
+    supplied = [note for note in loaded.supplied if note in model.origin.notes]
+    known = (*_there_already(there), *loaded.passed_over, *supplied)
+    notes = (*wanted.notes, *known, *untold, *done.notes)
     if json_output:
         as_json(_as_dict(source, place, changes, notes, done))
     else:

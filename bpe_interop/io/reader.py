@@ -64,6 +64,7 @@ class TokenizerSource(Generic[M_co]):
         beside: the files of a model's directory beside its own files, by name; empty where the
             format's own reader takes them.
         alone: the model that ``files`` say without those; None where it is ``model``.
+        supplied: notes of the model on what comes of a preset, or of a table of known files.
     """
 
     label: str
@@ -77,6 +78,7 @@ class TokenizerSource(Generic[M_co]):
     by_user: tuple[str, ...] = ()
     beside: Files = field(default_factory=dict)
     alone: BPEModel | None = None
+    supplied: tuple[str, ...] = ()
 
     @property
     def passed_over(self) -> tuple[str, ...]:

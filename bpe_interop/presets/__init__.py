@@ -22,7 +22,16 @@ from ..openai_encodings import MODEL_TO_ENCODING
 from ..quoting import show
 from ..steps import Pattern, Split
 from ..tokenizer_config import CONFIG
-from .table import FAMILIES, NFC_LEFT_OUT, NORMALIZERS, PRESETS, SUFFIX, OwnPreset, Preset
+from .table import (
+    FAMILIES,
+    NFC_LEFT_OUT,
+    NORMALIZERS,
+    PRESETS,
+    SUFFIX,
+    ModelFamily,
+    OwnPreset,
+    Preset,
+)
 
 __all__ = [
     "NFC_LEFT_OUT",
@@ -37,6 +46,7 @@ __all__ = [
     "fill",
     "fill_template",
     "telling_apart",
+    "template_notes",
     "ways_to_say",
     "with_template",
 ]
@@ -186,8 +196,8 @@ def fill(model: BPEModel, preset: Preset | None = None, where: str = "") -> BPEM
         others = [each for each in known if each.added != preset.added]
         if preset in known and others and model.added is None:
             note = (
-                f"these files are also those of {_names(others)}, which have other special tokens: "
-                "without --preset (preset=...) they are told apart"
+                f"these files are published with {_names(others)} too, whose special tokens are "
+                "others: if your model is one of those, name it with --preset (preset=...)"
             )
         elif not known or preset in known or preset.name not in PRESETS:
             return filled
@@ -205,28 +215,38 @@ def fill_template(model: BPEModel) -> BPEModel:
 
     Nobody states it there, so what a user says comes before.
     """
-    origin = model.origin
-    if model.sequence_template is not None:
+    family = _family(model)
+    if model.sequence_template is not None or family is None:
         return model
-    for family in FAMILIES:
-        if family.file in origin.files.values():
-            note = (
-                f"the sequence template is that of {family.name} ({family.source}), whose file has "
-                "the same sha256"
-            )
-            notes = (*origin.notes, note, *filter(None, [family.note]))
-            if CONFIG in origin.files:
-                from ..transformers_classes import LOWEST, TRANSFORMERS  # waits for JSON
+    notes = (*model.origin.notes, *template_notes(model))
+    return replace(
+        model, sequence_template=family.template, origin=replace(model.origin, notes=notes)
+    )
 
-                notes += (
-                    f"{CONFIG} does not say add_bos_token: {TRANSFORMERS} then places nothing "
-                    f"around a text, and the LlamaTokenizer of {LOWEST} a BOS; where it says true, "
-                    "both place one",
-                )
-            return replace(
-                model, sequence_template=family.template, origin=replace(origin, notes=notes)
-            )
-    return model
+
+def template_notes(model: BPEModel) -> tuple[str, ...]:
+    """What :func:`fill_template` says of the files of a model; it does not hold of a stated one."""
+    family = _family(model)
+    if family is None:
+        return ()
+    notes = [
+        f"the sequence template is that of {family.name} ({family.source}), whose file has the "
+        "same sha256",
+        *filter(None, [family.note]),
+    ]
+    if CONFIG in model.origin.files:
+        from ..transformers_classes import LOWEST, TRANSFORMERS  # waits for JSON
+
+        notes.append(
+            f"{CONFIG} does not say add_bos_token: {TRANSFORMERS} then places nothing "
+            f"around a text, and the LlamaTokenizer of {LOWEST} a BOS; where it says true, "
+            "both place one"
+        )
+    return tuple(notes)
+
+
+def _family(model: BPEModel) -> ModelFamily | None:
+    return next((each for each in FAMILIES if each.file in model.origin.files.values()), None)
 
 
 def _supply(model: BPEModel, presets: list[Preset], because: str) -> BPEModel:

@@ -153,7 +153,7 @@ def test_the_task_with_a_real_file(
         assert done.code == 0, done.err
         assert "PROVED equal for every text" in done.out
         # Whoever has the ranks of Llama 3.1 is told that they have other special tokens.
-        also = "these files are also those of llama-3.1, llama-3.1-reference, which have other"
+        also = "files are published with llama-3.1, llama-3.1-reference too, whose special tokens"
         assert (also in done.out.replace("\n            ", " ")) == (pad is None)
         config = json.loads((tmp_path / words[2] / "tokenizer_config.json").read_text("utf-8"))
         assert (config["eos_token"], config.get("pad_token")) == (eos, pad)

@@ -410,6 +410,32 @@ def test_a_preset_of_other_files_than_these_is_noted(
     assert any("by sha256" in note for note in notes) is not is_theirs
 
 
+@pytest.mark.parametrize("name", ["convert", "extend"])
+def test_what_a_preset_supplies_and_whose_files_these_are_too_is_told(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Those with the same special tokens need not be named."""
+    ranks = (TOKENIZERS / "gpt2-tiny/tiktoken/gpt2-tiny.tiktoken").read_bytes()
+    files = (frozenset({hashlib.sha256(ranks).hexdigest()}),)
+    one = replace(PRESETS["qwen2"], name="one", files=files, special_tokens={"<x>": 900})
+    presets = {"one": one, "two": replace(one, name="two", special_tokens={"<y>": 900})}
+    presets |= {"three": replace(one, name="three")}
+    monkeypatch.setattr("bpe_interop.presets.PRESETS", presets)
+    (tmp_path / "a.tiktoken").write_bytes(ranks)
+    given = [name, tmp_path / "a.tiktoken", tmp_path / "out", "--to", "hf", "--no-verify"]
+    given += ["--special", "<new>"] if name == "extend" else []
+    done = command(*given, "--preset", "one", "--normalizer", "nfc")
+    assert done.code == 0, done.err
+    assert f"the sequence template supplied by the preset one ({one.source})" in done.out
+    told = (
+        "these files are published with two too, whose special tokens are others: if your model is "
+        "one of those, name it with --preset"
+    )
+    assert told in done.out
+    assert "normalizes a text to NFC" not in done.out
+    assert "normalizes a text to NFC" in command(*given, "--preset", "one", "--force").out
+
+
 @pytest.mark.usefixtures("few_texts")
 @pytest.mark.parametrize(
     "config", [None, {"model_max_length": 9}, {"tokenizer_class": "LlamaTokenizer"}]
@@ -434,3 +460,8 @@ def test_a_config_that_does_not_say_it_hides_no_published_template(
         assert "the sequence template is that of llama-2" in done.out
         assert ("tokenizer_config.json does not say add_bos_token" in done.out) == bool(config)
         assert load_source(tmp_path / target).model.sequence_template == family.template
+    extended = ["extend", tmp_path / "in", "--special", "<new>", "--to", "hf", "--no-verify"]
+    for template, is_told in (([], True), (["--template", "none"], False)):
+        done = command(*extended, tmp_path / f"more-{is_told}", *template)
+        assert done.code == 0, done.err
+        assert ("the sequence template is that of llama-2" in done.out) is is_told
