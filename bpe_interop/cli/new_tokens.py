@@ -145,15 +145,10 @@ def _once_each(name: str, repeats: Sequence[str]) -> Iterator[str]:
 
 
 def _white_space(name: str, lines: dict[str, int]) -> Iterator[str]:
-    """That white space at the ends of lines is taken, which is seldom seen in a file."""
-    spaced = [line for line in lines if line != line.strip()]
+    """That white space at the end of a line is taken, which is not seen in a file."""
+    spaced = [line for line in lines if line[-1].isspace()]
     if spaced:
         text = spaced[0]
-        ends = [("begins", text[0]), ("ends", text[-1])]
-        what = " and ".join(
-            f"{verb} with {_CALLED.get(char, 'white space')}"
-            for verb, char in ends
-            if char.isspace()
-        )
-        more = f"; {len(spaced):,} lines have such ends" if spaced[1:] else ""
-        yield f"{name}: line {lines[text]}: {show(text)} {what}, which is part of the token{more}"
+        what = f"{show(text)} ends with {_CALLED.get(text[-1], 'white space')}"
+        more = f"; {len(spaced):,} lines end so" if spaced[1:] else ""
+        yield f"{name}: line {lines[text]}: {what}, which is part of the token{more}"

@@ -146,10 +146,10 @@ def test_words_that_are_one_token_each_are_not_added(command: Command, tmp_path:
     [
         (
             "words.txt",
-            "dyspnoea\n\nstridor \nstridor \ndyspnoea\n\trales\n",
+            "dyspnoea\n\nstridor \nstridor \ndyspnoea\n\trales\t\n",
             [
                 'line 4 repeats "stridor " of line 3, and 1 more does so; each is added once',
-                'line 3: "stridor " ends with a space, which is part of the token; 2 lines have',
+                'line 3: "stridor " ends with a space, which is part of the token; 2 lines end so',
             ],
         ),
         (
@@ -157,11 +157,11 @@ def test_words_that_are_one_token_each_are_not_added(command: Command, tmp_path:
             "dyspnoea\r\ndyspnoea\r\n stridor\t\n\u2003rales\n",
             [
                 'line 2 repeats "dyspnoea" of line 1; it is added once',
-                'line 3: " stridor\\t" begins with a space and ends with a tab, which is part',
+                'line 3: " stridor\\t" ends with a tab, which is part of the token',
             ],
         ),
-        ("words.txt", "\u2003rales\n", [r'line 1: "\u2003rales" begins with white space, which']),
-        ("words.txt", "dyspnoea\nin stridor\n", []),
+        ("words.txt", "rales\u2003\n", [r'line 1: "rales\u2003" ends with white space, which']),
+        ("words.txt", "dyspnoea\nin stridor\n rales\n", []),
         (
             "words.json",
             '["dyspnoea", {"content": "dyspnoea", "rstrip": false}, "stridor ", "rales"]',
