@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from .arguments import one_or_more
 from .errors import BpeInteropError, CheckFailedError, LossyConversionError, PatternError
 from .formats import Files, Format, FormatOption, by_name, check_name, way_of_writing
+from .formats.names import MAIN, MODEL_CONFIG
 from .formats.round_trip import RoundTrip
 from .gate import admit, describe, renamed
 from .gc_pause import paused
@@ -26,6 +28,7 @@ from .loss import Field, Loss
 from .merging.canonical import canonical
 from .model import (
     BPEModel,
+    Json,
     PairList,
     RankTable,
     SequenceTemplate,
@@ -37,10 +40,12 @@ from .quoting import show
 from .sources import SourceOptions, load_source, read_with
 from .statement import Statement
 from .steps import Pattern, Split
+from .strict_json import parse as parse_json
 from .text.patterns import parse
 from .text.visible import LabelledLine, as_text
 from .theory.automata import first_difference
 from .ticks import Tick, no_progress
+from .tokenizer_config import CONFIG
 from .usage_notes import stale_template, usage_notes
 
 if TYPE_CHECKING:
@@ -128,14 +133,13 @@ def written_lines(
         yield LabelledLine("not checked", "--no-verify was given")
         return
     # There is a report, so this is imported.
-    from .compare.sentences import check_lines, has_as_served, served_otherwise, written
+    from .compare.sentences import check_lines, served_otherwise, ways_as_served, written
 
     for check in report.checks:
         yield from check_lines(check)
     if otherwise := served_otherwise(report):
         yield LabelledLine("differs", otherwise)
-    if command := has_as_served(report):
-        yield LabelledLine("to have it", command)
+    yield from ways_as_served(report)
     yield LabelledLine("verdict", written(report, to, has_source=has_source))
     for note in report.notes:
         yield LabelledLine("note", note)
@@ -346,7 +350,30 @@ def write_checked(
     # Without a loss all ids come back, and sets of all of them take memory.
     dropped = any(loss.grade != "metadata" for loss in written.losses)
     gone = _without_token(model, again) if dropped else ()
-    return replace(written, notes=(*gone, *written.notes, *untold, *usage_notes(again)))
+    left = _settings_left(model, trip.files)
+    return replace(written, notes=(*gone, *written.notes, *left, *untold, *usage_notes(again)))
+
+
+def _settings_left(model: BPEModel, files: Files) -> Iterator[str]:
+    """The settings of the source's loader that the written one is not given."""
+    if CONFIG not in files:
+        return
+    config, stated = parse_json(files[CONFIG], CONFIG), model.origin.settings or {}
+    left = [
+        f"{key} {value if isinstance(value, str) else json.dumps(value)}"
+        for key, value in stated.items()
+        if not key.startswith(MODEL_CONFIG) and not _is_written(value, config.get(key).value)
+    ]
+    if left:
+        why = f", which no loader needs to run {MAIN} as it is" if MAIN in files else ""
+        yield f"{CONFIG} is written without {', '.join(left)}{why}"
+
+
+def _is_written(stated: Json, written: Json) -> bool:
+    # Two names of a class: transformers 5 has one for both.
+    if isinstance(stated, str) and isinstance(written, str):
+        return stated.removesuffix("Fast") == written.removesuffix("Fast")
+    return stated == written
 
 
 def _without_token(model: BPEModel, again: BPEModel) -> Iterator[str]:

@@ -54,7 +54,7 @@ def refusals(
         if Path(source).is_dir() and any(loss.consequence == SAVE_ANEW for loss in error.losses):
             from ..compare.sentences import written_as_served
 
-            error.fix = f"to have them: {written_as_served(source)[0]}\n  {error.fix}"
+            error.fix = f"to have them: {written_as_served(source)}\n  {error.fix}"
         raise
 
 

@@ -27,7 +27,7 @@ from .lock import Lock, locked
 from .opening import noted_on_files, open_any, open_lock, open_source, served_otherwise, side_of
 from .report import Report
 from .run import Decoded, Pair, Sides, Tally, compare_in
-from .sentences import written_as_served
+from .sentences import name_as_served, written_as_served
 from .sides import ORDINARY, OwnEngine, Side, inside_of, modes_of
 from .stress import awkward, completed, every_token, known_to, texts_with, thorough
 from .verdict import doubts, engines_of, report_of, witnessed
@@ -228,7 +228,7 @@ def _served_otherwise_than_locked(lock: Lock, other: Side) -> str:
     source, name = other.source, other.engine.name
     if source.model is None or not engine_row(name).directories or not lock.is_of(source.model):
         return ""
-    write, output = written_as_served(source.label)
+    write, output = written_as_served(source.label), name_as_served(source.label)
     freeze = ["bpe-interop", "lock", output, "-o", f"{output}.lock"]
     return (
         f"{source.label} is as it was locked, and {name} {other.engine.version} serves it "

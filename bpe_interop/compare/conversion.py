@@ -40,7 +40,8 @@ from ..ticks import Tick, begin
 from ..tokenizer_config import CONFIG
 from ..usage_notes import texts_of_ids
 from .report import Check, Report, ServedOtherwise, Whose
-from .run import Sides, Tally, ask_both
+from .run import Sides, Tally, ask_both, compare_texts
+from .sentences import written_as_served
 from .sides import (
     AROUND,
     ORDINARY,
@@ -48,6 +49,7 @@ from .sides import (
     TEMPLATED,
     Build,
     Failure,
+    Mismatch,
     Mode,
     OwnEngine,
     Side,
@@ -248,6 +250,8 @@ class EngineProcesses(ExitStack):
         return Check(name, versions()[name] or "", scopes, len(texts), size, of=of)
 
 
+_FEW_ADDED = 20
+
 _LIBRARY = "transformers"
 """What serves a folder in which a tokenizer stands beside its configuration."""
 _RUN: Mapping[Whose, str] = {"source": "the source", "target": "what was written"}
@@ -320,13 +324,21 @@ class _SourceFolder:
             # transformers 5 says which backend it saved (save_pretrained).
             settings = self.own.model.origin.settings or {}
             saved = "backend" in settings and (self.folder / MAIN).is_file()
-            found = tally.mismatch, tally.compared, tally.differing
+            found = self._usual(engine) or tally.mismatch, tally.compared, tally.differing
             return ServedOtherwise(engine.name, engine.version, *found, saved)
         if tally.one_failed or not tally.compared:
             why = f"it fails on {show(tally.failures[0].text)}: {tally.failures[0].what}"
             return Check(engine.name, engine.version, skipped=why, of="source")
         scopes = tuple(mode.scope for mode in self.modes)
         return Check(engine.name, engine.version, scopes, tally.texts, tally.bytes, of="source")
+
+    def _usual(self, engine: Engine) -> Mismatch | None:
+        """A difference on a text that people know: the beginning of a chat, or two words."""
+        added = [token.text for token in self.own.model.added or ()][-_FEW_ADDED:]
+        texts = (*(f"{text}user" for text in reversed(added)), "Hello world")
+        asked = known_to((self.library,), texts)
+        outcomes = compare_texts(self.own, engine, [*asked], self.modes)
+        return next(filter(None, (outcome.mismatch for outcome in outcomes)), None)
 
 
 def verify_written(
@@ -384,9 +396,27 @@ def verify_written(
         checks,
         by_user,
     )
-    return replace(
-        report, source_served=otherwise if isinstance(otherwise, ServedOtherwise) else None
-    )
+    if not isinstance(otherwise, ServedOtherwise):
+        return report
+    return replace(report, source_served=_with_command(otherwise, report, source, trip))
+
+
+def _with_command(
+    found: ServedOtherwise,
+    report: Report,
+    source: TokenizerSource[BPEModel] | None,
+    trip: RoundTrip,
+) -> ServedOtherwise:
+    """The finding, with a command that writes what the library serves."""
+    # A path with bytes that are no UTF-8 is spelled otherwise here.
+    if found.saved or source is None or not Path(report.a).is_dir():
+        return found
+    if source.model is not trip.model:
+        return replace(found, command=written_as_served(report.a), before=True)
+    to = (*trip.format.aliases, trip.format.name)[0]
+    drop = [word for field in report.dropped for word in ("--drop", field)]
+    options = ["--to", to, *drop, "--force"]
+    return replace(found, command=written_as_served(report.a, report.b, options))
 
 
 def check_written(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..diff import Difference
+from ..formats.names import MODEL_CONFIG
 from ..model import BATCHING, CHATS, BPEModel, Json
 from ..quoting import show
 
@@ -46,6 +47,8 @@ def _loaders(a: BPEModel, b: BPEModel) -> Iterator[Difference]:
     for key in dict.fromkeys((*left, *right)):
         if left.get(key) != right.get(key):
             how = f"{_value(left.get(key))} and {_value(right.get(key))}"
+            if key.startswith(MODEL_CONFIG) and None in (left.get(key), right.get(key)):
+                how += f" (to have it, copy {MODEL_CONFIG} there)"
             yield Difference(key, "different", how)
 
 

@@ -49,6 +49,8 @@ class ServedOtherwise:
 
     Of ``mismatch``, ``ids_a`` are what the files say as they are read here, ``ids_b`` the
     library's. It was found on ``differing`` of ``texts``. ``saved``: the library wrote the folder.
+    ``command`` writes what the library serves: the target itself, or where that has changes of its
+    own, what these are made to (``before``).
     """
 
     engine: str
@@ -57,6 +59,8 @@ class ServedOtherwise:
     texts: int
     differing: int
     saved: bool
+    command: str = ""
+    before: bool = False
 
 
 @dataclass(frozen=True, slots=True)

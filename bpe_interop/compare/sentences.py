@@ -250,6 +250,9 @@ def written(report: Report, to: str = "", *, has_source: bool = True) -> str:
     parsed = {PARSED.scope, TEMPLATED.scope}.intersection(report.scopes)
     if report.scope == "ordinary" and parsed and report.verdict == "proved":
         also.insert(0, f"; with special tokens parsed, tested on {report.texts:,} texts")
+    served = report.source_served
+    if served is not None and not served.saved:
+        also.append(f"; {served.engine} gives other ids with the source (see: differs)")
     return _written(report, to, has_source) + "".join(also)
 
 
@@ -259,11 +262,14 @@ def served_otherwise(report: Report) -> str:
     if found is None:
         return ""
     mismatch = found.mismatch
+    library = f"{found.engine} {found.version}"
+    runs = {check.engine for check in report.checks if check.of == "source" and check.texts}
+    reads = next((f"as {engine} reads" for engine in runs - {found.engine}), "by")
     told = (
-        f"{found.engine} {found.version} serves the source folder otherwise, on "
-        f"{found.differing:,} of {many(found.texts, 'text')}; a text: {short_text(mismatch.text)} "
-        f"({mismatch.mode.scope}) gives {_ids(mismatch.ids_b)}, and {_ids(mismatch.ids_a)} as its "
-        "files are read here; "
+        f"{library} gives other ids with the source folder, for {found.differing:,} of "
+        f"{many(found.texts, 'text')}, such as {short_text(mismatch.text)} "
+        f"({mismatch.mode.scope}): {_ids(mismatch.ids_b)}, and {_ids(mismatch.ids_a)} {reads} its "
+        "files; "
     )
     if found.saved:
         return told + (
@@ -271,43 +277,45 @@ def served_otherwise(report: Report) -> str:
             "has the ids of what it was saved from; serve this, for the class that "
             "tokenizer_config.json names there makes other ids of it"
         )
-    return told + (
-        "a network that was trained with it knows its ids: they are in what it saves "
-        "(save_pretrained)"
-    )
+    return told + f"a model that was trained with {found.engine} needs the ids that it gives"
 
 
-def has_as_served(report: Report) -> str:
-    """A command that writes what a library serves of a conversion's source, and compares it.
-
-    Empty where it serves just what was read, or the source has no path, or is such files.
-    """
+def ways_as_served(report: Report) -> Iterator[LabelledLine]:
+    """What to do where a library serves the source otherwise, and a model was trained with it."""
     found = report.source_served
-    # A path with bytes that are no UTF-8 is spelled otherwise here.
-    if found is None or found.saved or not Path(report.a).is_dir():
-        return ""
-    return written_as_served(report.a)[0]
+    if found is None or not found.command:
+        return
+    yield LabelledLine("to have it", found.command)
+    if found.before:
+        name = name_as_served(report.a)
+        yield LabelledLine("then", f"what you asked for here, of {name}, with --force")
 
 
-def written_as_served(folder: str) -> tuple[str, str]:
-    """A command that writes what transformers serves of a folder, and the new folder's name.
+def name_as_served(folder: str) -> str:
+    """What :func:`written_as_served` calls the folder that it writes, if nothing else is said."""
+    return f"{Path(folder).resolve().name}-served"
+
+
+def written_as_served(
+    folder: str, output: str = "", options: Sequence[str] = ("--to", "hf")
+) -> str:
+    """A command that writes what transformers serves of a folder.
 
     What it saves is converted, because it may be served otherwise than what it was saved from; and
     compared, because it may be saved otherwise than it is served.
     """
-    name = Path(folder).resolve().name
+    output, name = output or name_as_served(folder), Path(folder).resolve().name
     quoted, saved = json.dumps(folder), json.dumps(f"{name}-saved")  # as a shell needs no escape
     code = (
         f"from transformers import AutoTokenizer; AutoTokenizer.from_pretrained({quoted})."
         f"save_pretrained({saved})"
     )
-    output = f"{name}-served"
     commands = [
         ["python", "-c", code],
-        ["bpe-interop", "convert", f"{name}-saved", output, "--to", "hf"],
+        ["bpe-interop", "convert", f"{name}-saved", output, *options],
         ["bpe-interop", "verify", output, folder, "--engine-b", "transformers"],
     ]
-    return " && ".join(map(shlex.join, commands)), output
+    return " && ".join(map(shlex.join, commands))
 
 
 def _written(report: Report, to: str, has_source: bool) -> str:

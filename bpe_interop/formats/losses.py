@@ -47,6 +47,7 @@ from ..theory.added_tokens import normalized_matters
 from ..theory.byte_ranks import over_bytes
 from ..theory.pretokens import occurrence
 from ..theory.rewrite import Rewrite
+from ..tokenizer_config import CONFIG
 from ..witnesses import decoded_otherwise, first_differing_text
 from .names import GENERATION, MODEL_CONFIG
 from .round_trip import RoundTrip
@@ -187,7 +188,7 @@ def plain_words(trip: RoundTrip, decided: Decided) -> Words:
         keys = [
             key for key in sorted(model.extras) if trip.again.extras.get(key) != model.extras[key]
         ]
-        told = extras_told(model.extras, keys)
+        told = extras_told(model.extras, trip.again.extras, keys)
         return f"settings of the source format: {told}", "they are left out; no id changes"
     if field == "chat_template":
         return "the chat template", "it is left out"
@@ -254,11 +255,17 @@ _OTHERWISE: Mapping[str, tuple[str, str]] = {
 }
 
 
-def extras_told(extras: Mapping[str, Json], keys: Iterable[str]) -> str:
-    """Further settings for people: by their format, or by the files that have them."""
+def extras_told(extras: Mapping[str, Json], again: Mapping[str, Json], keys: Iterable[str]) -> str:
+    """Further settings for people: by their format, or by the files that have them.
+
+    ``again``: what came back of them.
+    """
+    stated, back = (each.get(LOADING) for each in (extras, again))
+    own, kept = (each if isinstance(each, dict) else {} for each in (stated, back))
+    gone = [key for key, value in own.items() if kept.get(key) != value]
     by_files = {
         NETWORK: f"those of the network ({' and '.join(network_files(extras))})",
-        LOADING: "those of tokenizer_config.json for every loader",
+        LOADING: f"{', '.join(gone)} of {CONFIG}",
     }
     return ", ".join(by_files.get(key, key) for key in keys)
 

@@ -12,7 +12,6 @@ from ..compare.sentences import (
     differences,
     engines,
     failed,
-    has_as_served,
     remarks,
     summary,
     why_not_proved,
@@ -159,7 +158,7 @@ def _source_served(report: Report) -> SourceServed | None:
         "asked": found.mismatch.mode.scope,
         "ids": list(found.mismatch.ids_b),
         "read": list(found.mismatch.ids_a),
-        "command": has_as_served(report),
+        "command": found.command,
     }
 
 

@@ -19,7 +19,6 @@ from sentencepiece import SentencePieceProcessor
 from tiktoken_encodings import CL100K, HOLDS, small
 
 import bpe_interop
-from bpe_interop.compare.sentences import has_as_served
 from bpe_interop.convert import convert
 from bpe_interop.errors import EngineError, LossyConversionError, TargetError
 from bpe_interop.model import FIELDS, all_ids
@@ -108,16 +107,17 @@ def test_a_source_that_is_served_otherwise_is_told(
     assert "; ids that no text gives decode otherwise; the output tested in" in verdict
     assert "with special tokens parsed, tested on" in verdict
     assert served(Path("tuned")) != served(Path("written"))
-    assert "serves the source folder otherwise" in to_markdown(done.report)
+    assert "gives other ids with the source folder" in to_markdown(done.report)
+    assert verdict.endswith("; transformers gives other ids with the source (see: differs)")
+    assert pasted("bpe-interop verify tuned written", tmp_path) == 1
+    assert pasted(lines[-1].text, tmp_path) == 0
     # What is offered works: what transformers saves is converted to what it serves.
     assert pasted(lines[-4].text, tmp_path) == 0
-    assert served(Path("tuned-served")) == served(tuned)
+    assert served(Path("written")) == served(tuned)
     saved = convert("tuned-saved", "again", "hf")
     assert saved.report is not None
     assert saved.report.source_served is None
     assert served(Path("again")) == served(tuned)
-    assert pasted("bpe-interop verify tuned written", tmp_path) == 1
-    assert pasted(lines[-1].text, tmp_path) == 0
     told = json.loads(command("convert", "tuned", "third", "--to", "hf", "--json").out)
     assert told["to_check"] == lines[-1].text.replace("written", "third")
     assert told["verdict"]["stray_ids"] is True
@@ -130,7 +130,7 @@ def test_a_source_that_is_served_otherwise_is_told(
         "asked": found.mismatch.mode.scope,
         "ids": list(found.mismatch.ids_b),
         "read": list(found.mismatch.ids_a),
-        "command": lines[-4].text,
+        "command": lines[-4].text.replace("written", "third"),
     }
 
 
@@ -166,9 +166,10 @@ def test_what_was_saved_is_not_to_be_saved_again(
     (tuned / "tokenizer_config.json").write_text(json.dumps({**config, "legacy": True}))
     first = convert("tuned", "first", "hf").report
     assert first is not None
-    command = has_as_served(first)
-    assert pasted(command, tmp_path) == 0
-    assert served(Path("tuned-served")) == served(tuned) != served(Path("tuned-saved"))
+    assert first.source_served is not None
+    assert served(Path("first")) != served(tuned)
+    assert pasted(first.source_served.command, tmp_path) == 0
+    assert served(Path("first")) == served(tuned) != served(Path("tuned-saved"))
     again = convert("tuned-saved", "again", "hf")
     assert again.report is not None
     assert again.report.source_served is not None

@@ -322,6 +322,6 @@ def _extras(trip: RoundTrip) -> Words | None:
         return None
     settings = sorted(key for key in trip.model.extras if key != CHATS)
     return (
-        f"settings of the source's file: {extras_told(trip.model.extras, settings)}",
+        f"settings of the source's file: {extras_told(trip.model.extras, {}, settings)}",
         "the keys of the file that the tokenizer is put into stay as they are; no id changes",
     )

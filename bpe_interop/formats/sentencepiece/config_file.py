@@ -2,7 +2,8 @@
 
 A ``.model`` says neither template. transformers' ``LlamaTokenizer`` reads ``add_bos_token`` and
 ``add_eos_token`` (``models/llama/tokenization_llama.py``, 4.57), and that is what is read and
-written here, with the roles that the ``.model`` itself gives to others, or to none.
+written here, with the roles that the ``.model`` itself gives to others, or to none. Settings that
+mean the same to every class are kept, and where the source is a ``.model`` too, those of its class.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ...model import (
+    LOADING,
     AddedToken,
     BPEModel,
     Json,
@@ -22,6 +24,11 @@ from ...quoting import show
 from ...strict_json import parse
 from ...tokenizer_config import CONFIG, DEFAULT_CHAT, ROLES, chats_in, roles_in
 from ..bos_eos import ends_of, template_asked
+from ..huggingface.companions.auto_class import choose
+from ..huggingface.companions.files import read_companions, settings_of_classes
+
+_OF_THE_CLASS = ("tokenizer_class", "add_prefix_space", "legacy", "clean_up_tokenization_spaces")
+"""What tells transformers how it makes its own tokenizer of a ``.model``."""
 
 
 class StatedBeside(NamedTuple):
@@ -30,6 +37,7 @@ class StatedBeside(NamedTuple):
     added: tuple[AddedToken, ...]
     sequence_template: SequenceTemplate | None
     chat_template: str | None
+    settings: Mapping[str, Json]
 
 
 def read_beside(data: bytes, added: Iterable[AddedToken], notes: list[str]) -> StatedBeside:
@@ -64,7 +72,10 @@ def read_beside(data: bytes, added: Iterable[AddedToken], notes: list[str]) -> S
         for token in by_text.values()
     )
     template, chats = template_asked(config, placed, []), chats_in(config)
-    return StatedBeside(marked, template, chats.get(DEFAULT_CHAT))
+    beside = read_companions({CONFIG: data})
+    served_as = choose(beside, byte_level=False).name
+    settings = settings_of_classes(beside, {token.text for token in marked}, served_as)
+    return StatedBeside(marked, template, chats.get(DEFAULT_CHAT), settings)
 
 
 def write_beside(model: BPEModel, own: Mapping[str, str]) -> dict[str, bytes]:
@@ -84,9 +95,21 @@ def write_beside(model: BPEModel, own: Mapping[str, str]) -> dict[str, bytes]:
             config[f"add_{role}_token"] = token is not None
             if token is not None:
                 config[f"{role}_token"] = token.text
+    settings = model.extras.get(LOADING)
+    config |= settings if isinstance(settings, dict) else {}
+    if model.origin.format == "sentencepiece":
+        stated = model.origin.settings or {}
+        config |= {key: stated[key] for key in _OF_THE_CLASS if key in stated}
     if model.chat_template is not None:
         config["chat_template"] = model.chat_template
     if not config:
         return {}
+    # transformers knows no role of a .model but those that its class assumes.
+    config |= {
+        f"{role}_token": token.text
+        for token in model.added or ()
+        for role in token.roles
+        if role in ROLES
+    }
     text = json.dumps(config, ensure_ascii=False, indent=2) + "\n"
     return {CONFIG: text.encode("utf-8")}

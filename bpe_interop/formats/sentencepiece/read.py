@@ -13,6 +13,7 @@ from ...kernel.tables import is_checked
 from ...limits import SENTENCEPIECE_BYTES, SENTENCEPIECE_PIECES
 from ...merging.scores import both_zeros, order_of
 from ...model import (
+    LOADING,
     AddedToken,
     BPEModel,
     Fallback,
@@ -86,10 +87,11 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     notes += _zeros(listing, name)
     added = _added(listing, spec, unknown)
     template, chat_template = None, None
+    settings: Mapping[str, Json] = {}
     if CONFIG in files:
         from .config_file import read_beside
 
-        added, template, chat_template = read_beside(files[CONFIG], added, notes)
+        added, template, chat_template, settings = read_beside(files[CONFIG], added, notes)
     origin = Origin(
         "sentencepiece",
         files=digests({key: files[key] for key in (name, CONFIG) if key in files}),
@@ -113,7 +115,9 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     except InvalidModelError as error:
         raise FormatError(error.what, where=f"{name}: pieces") from None
     extras = extras_of(message, model, flags, outline, listing.presence, name)
-    return replace(model, extras={"sentencepiece": extras}) if extras else model
+    kept = {"sentencepiece": extras, LOADING: dict(settings)}
+    named = {key: each for key, each in kept.items() if each}
+    return replace(model, extras=named) if named else model
 
 
 def _read(data: bytes, file: str, notes: list[str]) -> tuple[Message, PieceListing]:

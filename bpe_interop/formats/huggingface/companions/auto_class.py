@@ -332,6 +332,16 @@ def _before(
     files_beside: Companions, root: Node, ids: Mapping[str, int], roles: Iterable[StatedRole]
 ) -> Iterator[str]:
     """What the lowest transformers does otherwise than the file says, and the newest does not."""
+    prefix, config = space_of_pretokenizer(root), files_beside.config
+    stated = config.get("add_prefix_space")
+    # A null is no value that ByteLevel takes, so the file's stays.
+    asks = bool(config.value) and (stated.given or "add_prefix_space" not in config)
+    if prefix is not None and asks and bool(stated.value) is not prefix:
+        said = f"says {str(stated.value).lower()}" if stated.given else "does not say it"
+        yield (
+            f"tokenizer.json's pre-tokenizer has add_prefix_space {str(prefix).lower()}, and "
+            f"{CONFIG} {said}: transformers {LOWEST} goes by {CONFIG}, where none is false"
+        )
     # ids and roles are those that the newest gives.
     name, because = _named(files_beside)
     if not name:
@@ -363,6 +373,14 @@ def _before(
         put = _listing([role for role, flag in flags.items() if flag]) or "nothing"
         said = " and ".join(f"add_{role}_token {str(on).lower()}" for role, on in flags.items())
         yield f"{by} puts {put} around a text ({said}), whatever tokenizer.json's post-processor is"
+
+
+def space_of_pretokenizer(root: Node) -> bool | None:
+    """Whether a pre-tokenizer that is ``ByteLevel`` alone puts a space first; None if it is not."""
+    node = root.get("pre_tokenizer")
+    if not isinstance(node.value, dict) or node.get("type").value != "ByteLevel":
+        return None
+    return bool(node.get("add_prefix_space").value)
 
 
 def served_roles(files_beside: Companions, root: Node, choice: Choice) -> list[StatedRole]:

@@ -8,7 +8,7 @@ and where its tokens or their roles would be others then, no conversion passes o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
@@ -35,6 +35,7 @@ from .auto_class import (
     ids_of,
     serve,
     served_roles,
+    space_of_pretokenizer,
     tell_ids,
 )
 from .files import (
@@ -185,6 +186,7 @@ def write_beside(
         **_flags(model.sequence_template, roles),
         **(settings if isinstance(settings, dict) else {}),
     }
+    config |= _said_again(model, roles, root)
     if not all(token.special for token in roles.values()):
         # Without this key transformers makes a role's token special.
         config[DECODER] = {}
@@ -214,6 +216,39 @@ def _flags(template: SequenceTemplate | None, roles: Mapping[str, AddedToken]) -
     return {
         f"add_{role}_token": True for role, ids in zip(("bos", "eos"), ends, strict=True) if ids
     }
+
+
+def _said_again(
+    model: BPEModel, roles: Mapping[str, AddedToken], root: Node
+) -> Iterator[tuple[str, Json]]:
+    """Settings of the source's loader that are true of what is written, so that they are kept."""
+    stated = model.origin.settings or {}
+    ends = ids_of(model.sequence_template or SequenceTemplate())
+    for role, ids in zip(("bos", "eos"), ends, strict=True):
+        if stated.get(f"add_{role}_token") is False and (
+            role not in roles or roles[role].id not in ids
+        ):
+            yield f"add_{role}_token", False
+    # Where the key is not there, the lowest transformers takes the space out of the file's
+    # pre-tokenizer (tokenization_utils_fast.py of 4.57).
+    if space_of_pretokenizer(root) or stated.get("add_prefix_space") is _puts_a_space(root):
+        yield "add_prefix_space", _puts_a_space(root)
+    if stated.get("backend") == "tokenizers":
+        yield "backend", "tokenizers"
+
+
+def _puts_a_space(root: Node) -> bool:
+    """Whether a step of the ``tokenizer.json`` puts a space before a text."""
+    steps: list[Json] = [root.get(key).value for key in ("normalizer", "pre_tokenizer")]
+    for step in steps:
+        if not isinstance(step, dict):
+            continue
+        for inner in (step.get("normalizers"), step.get("pretokenizers")):
+            steps += inner if isinstance(inner, list) else []
+        scheme = step.get("prepend_scheme", "never")
+        if step.get("type") == "Prepend" or step.get("add_prefix_space") or scheme != "never":
+            return True
+    return False
 
 
 def _json_bytes(value: Mapping[str, Json]) -> bytes:
