@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from .model import Json
     from .strict_json import Node
 
 CONFIG = "tokenizer_config.json"
@@ -131,6 +132,17 @@ LOCKED = tuple(key.name for key in KEYS.values() if key.locked)
 def travels(name: str) -> bool:
     """Whether a key that says no role is written again beside a tokenizer of another class."""
     return name not in KEYS or KEYS[name].travels
+
+
+def travelling(config: Node) -> dict[str, Json]:
+    """The settings of a file that mean the same to every class, by key."""
+    kept: dict[str, Json] = {}
+    for key, value in config.be(dict).items():
+        is_role = key.endswith(ROLE_ENDING) and isinstance(value, (str, dict))
+        role = key.removesuffix(ROLE_ENDING)
+        if travels(key) and not is_role and role not in ROLES and value is not None:
+            kept[key] = value
+    return kept
 
 
 def unread_keys(stated: Iterable[str], format: str) -> Iterator[str]:

@@ -121,7 +121,7 @@ def losses(model: BPEModel) -> dict[str, list[Loss]]:
         for d in diff(model, again)
         if d.kind == "different" or getattr(model, d.field) is not None
     }
-    if not model.extras:
+    if all(again.extras.get(key) == value for key, value in model.extras.items()):
         changed.discard("extras")  # what only the target has is not lost
     assert changed == {loss.field for loss in found}
     assert FORMAT.dump(again) == FORMAT.dump(model)

@@ -709,7 +709,9 @@ def test_a_bos_that_the_model_lacks_leaves_the_template_unsaid() -> None:
     assert model.sequence_template is None
     assert model.chat_template == "{{ x }}"
     files = FORMAT.dump(model)
-    assert json.loads(files[CONFIG]) == {"chat_template": "{{ x }}"}
+    # With the roles that the .model gives itself: transformers does not read them there.
+    roles = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+    assert json.loads(files[CONFIG]) == {"chat_template": "{{ x }}", **roles}
     assert FORMAT.load(files).chat_template == "{{ x }}"
 
 

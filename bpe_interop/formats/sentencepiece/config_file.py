@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from ...model import (
     LOADING,
@@ -22,10 +22,17 @@ from ...model import (
 )
 from ...quoting import show
 from ...strict_json import parse
-from ...tokenizer_config import CONFIG, DEFAULT_CHAT, ROLES, chats_in, roles_in
+from ...tokenizer_config import (
+    CONFIG,
+    DEFAULT_CHAT,
+    EXTRA_LIST,
+    ROLES,
+    chats_in,
+    roles_in,
+    token_text,
+    travelling,
+)
 from ..bos_eos import ends_of, template_asked
-from ..huggingface.companions.auto_class import choose
-from ..huggingface.companions.files import read_companions, settings_of_classes
 
 _OF_THE_CLASS = ("tokenizer_class", "add_prefix_space", "legacy", "clean_up_tokenization_spaces")
 """What tells transformers how it makes its own tokenizer of a ``.model``."""
@@ -72,9 +79,11 @@ def read_beside(data: bytes, added: Iterable[AddedToken], notes: list[str]) -> S
         for token in by_text.values()
     )
     template, chats = template_asked(config, placed, []), chats_in(config)
-    beside = read_companions({CONFIG: data})
-    served_as = choose(beside, byte_level=False).name
-    settings = settings_of_classes(beside, {token.text for token in marked}, served_as)
+    settings = travelling(config)
+    listed = config.get(EXTRA_LIST)
+    if isinstance(listed.value, list):
+        extra = [text for text in map(token_text, listed.items()) if text in by_text]
+        settings |= {EXTRA_LIST: cast("Json", extra)} if extra else {}
     return StatedBeside(marked, template, chats.get(DEFAULT_CHAT), settings)
 
 
@@ -105,11 +114,6 @@ def write_beside(model: BPEModel, own: Mapping[str, str]) -> dict[str, bytes]:
     if not config:
         return {}
     # transformers knows no role of a .model but those that its class assumes.
-    config |= {
-        f"{role}_token": token.text
-        for token in model.added or ()
-        for role in token.roles
-        if role in ROLES
-    }
+    config |= {f"{role}_token": text for role, text in own.items() if f"{role}_token" not in config}
     text = json.dumps(config, ensure_ascii=False, indent=2) + "\n"
     return {CONFIG: text.encode("utf-8")}

@@ -26,7 +26,7 @@ from ....tokenizer_config import (
     chats_in,
     roles_in,
     token_text,
-    travels,
+    travelling,
 )
 from ....transformers_classes import PADS_LEFT, TRANSFORMERS
 from ...names import (
@@ -93,16 +93,9 @@ def settings_of_classes(
     ``listed`` are the texts of the added tokens that there are, ``served_as`` is the class that is
     loaded.
     """
-    config = files_beside.config
-    kept: dict[str, Json] = {}
-    if served_as in PADS_LEFT:
-        # What is written may name another class, which would pad on the right.
-        kept["padding_side"] = "left"
-    for key, value in config.be(dict).items():
-        is_role = key.endswith("_token") and isinstance(value, (str, dict))
-        role = key.removesuffix("_token")
-        if travels(key) and not is_role and role not in ROLES and value is not None:
-            kept[key] = value
+    # What is written may name another class, which would pad on the right.
+    left: dict[str, Json] = {"padding_side": "left"} if served_as in PADS_LEFT else {}
+    kept = left | travelling(files_beside.config)
     extra = [text for text in extra_tokens(files_beside) if text in listed]
     return {**kept, **({EXTRA_LIST: cast(Json, extra)} if extra else {})}
 
