@@ -767,6 +767,51 @@ def test_flags_are_written_where_they_are_true(single: str, flags: dict[str, boo
         assert loaded("ab", "c").input_ids == tokenizer.encode("ab", "c").ids
 
 
+@pytest.mark.parametrize("prefix", [True, False])
+@pytest.mark.parametrize("said", [True, False, None])
+def test_the_lowest_takes_the_space_of_a_pretokenizer_from_the_configuration(
+    prefix: bool, said: bool | None
+) -> None:
+    """In the installed transformers, whichever of the admitted ones that is."""
+    document = json.loads(BYTE)
+    document["pre_tokenizer"] = {**json.loads(TINY)["pre_tokenizer"], "add_prefix_space": prefix}
+    main = json.dumps(document)
+    ids = tokenizers.Tokenizer.from_str(main).encode("hello").ids
+    stated = {} if said is None else {"add_prefix_space": said}
+    files = files_of(main.encode(), tokenizer_config={**PLAIN, **stated})
+    told = "goes by tokenizer_config.json, where none is false" in notes_of(files)
+    assert told is (bool(said) is not prefix)
+    with served(files) as tokenizer:
+        assert (tokenizer("hello").input_ids == ids) is (MEASURED_ON or not told)
+    written = FORMAT.dump(FORMAT.load(files))
+    assert notes_of(written) == ""
+    with served(written) as tokenizer:
+        assert tokenizer("hello").input_ids == ids
+
+
+def test_settings_that_are_true_of_what_is_written_are_kept_and_others_are_named(
+    tmp_path: Path,
+) -> None:
+    true: dict[str, Any] = {"add_bos_token": False, "add_prefix_space": False}
+    false = {"legacy": True, "add_eos_token": True, "fix_mistral_regex": False}
+    config = {**PLAIN, **true, "backend": "tokenizers", **false}
+    for file, data in files_of(tokenizer_config=config).items():
+        (tmp_path / file).write_bytes(data)
+    done = convert(tmp_path, tmp_path / "out", "hf")
+    stated = json.loads((tmp_path / "out" / CONFIG).read_bytes())
+    assert stated.items() >= {**true, "backend": "tokenizers"}.items()
+    assert stated.keys().isdisjoint(false)
+    [note] = [note for note in done.notes if "is written without" in note]
+    for key, value in false.items():
+        assert f"{key} {json.dumps(value)}" in note
+    for text in SAID:
+        ids = [
+            transformers.AutoTokenizer.from_pretrained(folder)(text).input_ids
+            for folder in (tmp_path, tmp_path / "out")
+        ]
+        assert ids[0] == ids[1]
+
+
 # Bad input.
 
 
