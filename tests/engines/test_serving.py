@@ -156,6 +156,31 @@ def test_a_lock_of_what_is_served_otherwise_says_what_to_do(
     assert decoding.why.startswith('the id 0 decodes to " \u2047 " in the first, to "<unk>" in')
 
 
+@pytest.mark.parametrize("legacy", [True, False])
+def test_an_extended_model_file_is_served_with_the_settings_of_its_source(
+    command: Command, tmp_path: Path, tuned: Path, monkeypatch: pytest.MonkeyPatch, legacy: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tuned / "tokenizer_config.json"
+    kept = {"legacy": legacy, "padding_side": "left", "model_max_length": 4096}
+    file.write_text(json.dumps({**json.loads(file.read_bytes()), **kept, "pad_token": "<unk>"}))
+    ran = command("extend", "tuned", "more", "--token", "zzyzx")
+    assert ran.code == 0, ran.err
+    before, after = map(served, (tuned, Path("more")))
+    assert after == before
+    live: Any = transformers.AutoTokenizer.from_pretrained("more")
+    assert {key: getattr(live, key) for key in kept if key != "legacy"}.items() <= kept.items()
+    assert (live.eos_token, live.pad_token) == ("<|im_end|>", "<unk>")
+    assert "extras" not in ran.out
+    # What transformers serves of the source is written first, and then extended.
+    lines = ran.out.split("\n")
+    assert [line[12:] for line in lines if line.startswith("then ")] == [
+        "what you asked for here, of tuned-served, with --force"
+    ]
+    [write] = [line[12:] for line in lines if line.startswith("to have it")]
+    assert " tuned-served --to hf && " in write
+
+
 @pytest.mark.long
 def test_what_was_saved_is_not_to_be_saved_again(
     tmp_path: Path, tuned: Path, monkeypatch: pytest.MonkeyPatch
