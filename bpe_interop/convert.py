@@ -350,8 +350,12 @@ def write_checked(
     # Without a loss all ids come back, and sets of all of them take memory.
     dropped = any(loss.grade != "metadata" for loss in written.losses)
     gone = _without_token(model, again) if dropped else ()
-    left = _settings_left(model, trip.files)
-    return replace(written, notes=(*gone, *written.notes, *left, *untold, *usage_notes(again)))
+    notes = [*written.notes, *_settings_left(model, trip.files), *untold]
+    if row.names.into and base is None:
+        notes.append(
+            "the file has a tokenizer and no model: convert --into puts one into a model's file"
+        )
+    return replace(written, notes=(*gone, *notes, *usage_notes(again)))
 
 
 def _settings_left(model: BPEModel, files: Files) -> Iterator[str]:
@@ -388,12 +392,7 @@ def _without_token(model: BPEModel, again: BPEModel) -> Iterator[str]:
 def _untold(source: TokenizerSource[BPEModel] | None, model: BPEModel) -> Iterator[str]:
     """What a library that serves a directory as a whole is not told by it."""
     named = {token.id: token.roles for token in model.added or ()}
-    roles = {role for each in named.values() for role in each}
-    if "eos" not in roles:
-        yield (
-            "no token has the role eos, so a server knows none to stop at: --eos TOKEN names it"
-            + ("" if "pad" in roles else ", --pad TOKEN the one for padding")
-        )
+    yield from _without_eos(model)
     first = next(iter((model.sequence_template or SequenceTemplate()).single), None)
     # What a stale id places has a note of its own.
     if (
@@ -410,6 +409,15 @@ def _untold(source: TokenizerSource[BPEModel] | None, model: BPEModel) -> Iterat
         yield "no chat template is stated, so a server refuses chats: --chat-template FILE adds one"
 
 
+def _without_eos(model: BPEModel) -> Iterator[str]:
+    roles = {role for token in model.added or () for role in token.roles}
+    if "eos" not in roles:
+        yield (
+            "no token has the role eos, so a server knows none to stop at: --eos TOKEN names it"
+            + ("" if "pad" in roles else ", --pad TOKEN the one for padding")
+        )
+
+
 def _admitted(
     source: TokenizerSource[BPEModel] | None, trip: RoundTrip, how: Writing
 ) -> tuple[tuple[Loss, ...], BPEModel]:
@@ -418,12 +426,16 @@ def _admitted(
         losses = admit(trip, how.drop)
     except LossyConversionError as error:
         if any(isinstance(e, Loss) and e.field == "sequence_template" for e in error.losses):
-            error.fix = "\n".join([*stale_template(trip.model), error.fix])
+            error.fix = "\n  ".join([*stale_template(trip.model), error.fix])
+        # What else decides how to go on: another file, and what has to be said anyhow.
+        told = [] if source is None else [*source.passed_over]
+        told += _without_eos(trip.model) if trip.format.names.into else ()
+        error.fix = "\n  ".join([*told, error.fix])
         if how.base is not None and _is_lost_already(error.losses, trip, how.base):
             error.fix = (
                 f"the old file, {how.base.path.name}, has "
                 f"{'this loss' if len(error.losses) == 1 else 'these losses'} as well, so nothing "
-                f"gets worse than it is\n{error.fix}"
+                f"gets worse than it is\n  {error.fix}"
             )
         raise
     if source is not None:

@@ -154,13 +154,15 @@ class LossyConversionError(BpeInteropError):
     """The target cannot hold what the source says; ``losses`` lists each refused loss.
 
     ``stating`` are options of a command that state what the source does not, by field: in their
-    place nothing is dropped.
+    place nothing is dropped. ``another`` is the format to name instead, where dropping leaves no
+    tokenizer; empty where the source has it, None where it helps to drop.
     """
 
     def __init__(self, what: str, losses: tuple[Loss, ...], *, fix: str = "") -> None:
         super().__init__(what, fix=fix)
         self.losses = losses
         self.stating: dict[str, tuple[str, ...]] = {}
+        self.another: str | None = None
 
 
 class TargetError(BpeInteropError):

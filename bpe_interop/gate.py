@@ -10,7 +10,7 @@ from hashlib import sha256
 from .arguments import one_or_more
 from .diff import diff
 from .errors import ArgumentError, FormatError, LossyConversionError, UnstatedError
-from .formats import Format
+from .formats import Format, all_formats
 from .formats.round_trip import RoundTrip
 from .loss import Loss
 from .model import (
@@ -59,8 +59,23 @@ def admit(trip: RoundTrip, drop: str | Iterable[str] = ()) -> tuple[Loss, ...]:
         # A network with a bos token was mostly trained with it: to drop the fact would be worse.
         if say and any("bos" in token.roles for token in model.added or ()):
             error.stating = {"sequence_template": ("--template", "bos")}
+        if any(loss.field == "alphabet" for loss in refused):
+            _name_another(error, model, target)
         raise error
     return losses
+
+
+def _name_another(error: LossyConversionError, model: BPEModel, target: Format) -> None:
+    """Says that no file of the format has the ids, and names a format whose file has them."""
+    holder = next(row for row in all_formats() if row.holds.issuperset(FIELDS))
+    symbols = "characters" if model.alphabet == "char" else "bytes"
+    name = "" if model.origin.format == holder.name else (*holder.aliases, holder.name)[0]
+    way = f"--to {name} (to={name!r})" if name else f"the source's own {holder.title}"
+    error.another = name
+    error.fix = (
+        f"no {target.title} has the ids of a tokenizer that merges {symbols}; {way} has them\n  "
+        f"{error.fix}"
+    )
 
 
 def refusal(

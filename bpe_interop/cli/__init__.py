@@ -220,9 +220,24 @@ def _as_document(code: str, what: str, where: str, fix: str) -> None:
 
 def _accepting(error: LossyConversionError) -> str:
     """The command that was given, as it would be with what was refused stated, else given up."""
+    words = sys.argv[1:]
+    if error.another is not None:
+        return shlex.join(["bpe-interop", *_to_another(words, error)])
     fields = sorted({loss.field for loss in error.losses})
     options = (error.stating.get(field, ("--drop", field)) for field in fields)
-    return shlex.join(["bpe-interop", *sys.argv[1:], *chain.from_iterable(options)])
+    return shlex.join(["bpe-interop", *words, *chain.from_iterable(options)])
+
+
+def _to_another(words: list[str], error: LossyConversionError) -> list[str]:
+    """A command whose ``--to`` names another format; the page, where it has none."""
+    if error.another:
+        for place, word in enumerate(words):
+            if word == "--to":
+                return [*words[: place + 1], error.another, *words[place + 2 :]]
+            if word.startswith("--to="):
+                return [*words[:place], f"--to={error.another}", *words[place + 1 :]]
+    loss = next(loss for loss in error.losses if loss.field == "alphabet")
+    return ["explain", loss.code]
 
 
 def _check_streams() -> None:

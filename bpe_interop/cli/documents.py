@@ -138,7 +138,11 @@ class ReplacedLock(TypedDict):
 
 
 class Locked(TypedDict):
-    """What ``lock`` wrote to the file ``lock``; ``replaced`` is null where no lock was there."""
+    """What ``lock`` wrote to the file ``lock``; ``replaced`` is null where no lock was there.
+
+    ``to_check`` is a command that runs the source folder in the library that serves it; empty where
+    none does.
+    """
 
     lock: str
     source: str
@@ -148,6 +152,7 @@ class Locked(TypedDict):
     fingerprint: Fingerprint
     replaced: ReplacedLock | None
     notes: list[str]
+    to_check: str
 
 
 class ViewedSide(TypedDict):

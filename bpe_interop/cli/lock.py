@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -62,6 +63,11 @@ def lock_command(source: str, output: Path, reading: SourceOptions, json_output:
     if loaded.model.added is None:
         notes.append(_NO_SPECIALS)
     notes += loaded.model.origin.notes
+    to_check = ""
+    if loaded.directory is not None and (loaded.format.served or loaded.model.origin.settings):
+        notes.append(_BEFORE_TOO)
+        names = ["bpe-interop", "verify", spelled(str(output)), loaded.label]
+        to_check = shlex.join([*names, "--engine-b", "transformers"])
     done: documents.Locked = {
         "lock": spelled(str(output)),
         "source": loaded.label,
@@ -71,6 +77,7 @@ def lock_command(source: str, output: Path, reading: SourceOptions, json_output:
         "fingerprint": cast("documents.Fingerprint", frozen.fingerprint),
         "replaced": None if old is None else _change(old, frozen),
         "notes": notes,
+        "to_check": to_check,
     }
     if json_output:
         as_json(done)
@@ -81,8 +88,14 @@ def lock_command(source: str, output: Path, reading: SourceOptions, json_output:
     lines("locked", [f"the whole tokenizer: {held}, and all steps"])
     lines("fingerprint", [frozen.fingerprint["all"]])
     lines("note", notes)
+    if to_check:
+        lines("to check", [to_check])
 
 
+_BEFORE_TOO = (
+    "transformers may serve the folder otherwise than its files say, which are locked: run the "
+    "next command before an upgrade, too"
+)
 _NO_SPECIALS = "special tokens are not stated, so they are not locked; name them with --preset"
 
 

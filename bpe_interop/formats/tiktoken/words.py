@@ -32,6 +32,12 @@ def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
 
 def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
     model, field = trip.model, decided.field
+    if field == "alphabet" and decided.refused:
+        return (
+            "merging starts from characters, tiktoken's from bytes",
+            "the ids of most texts would differ; what bpe_interop.load gives has tiktoken's "
+            "methods, and the ids as they are",
+        )
     if field == "vocab":
         return _vocab(model, decided)
     if field == "merges" and decided.refused:
