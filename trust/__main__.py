@@ -15,6 +15,7 @@ from .encoders.command import encoders
 from .faults import faults
 from .gguf import gguf
 from .guided import guided
+from .interpreters import interpreters
 from .kernel.command import kernel
 from .kills import kills
 from .matrix import matrix
@@ -38,6 +39,7 @@ COMMANDS: tuple[click.Command, ...] = (
     guided,
     threads,
     versions,
+    interpreters,
     mutations,
     faults,
 )

@@ -166,7 +166,8 @@ def cli() -> None:
 def main() -> None:
     """Runs the command line; errors of ours end in one message and an exit code."""
     # A command holds large tables to its end: looking through them rarely is enough.
-    gc.set_threshold(100_000, 20, 20)
+    if sys.implementation.name == "cpython":  # PyPy's collector has no such thresholds
+        gc.set_threshold(100_000, 20, 20)
     signals = Interrupts()
     sys.excepthook = partial(_crash, signals)
     signals.install()
