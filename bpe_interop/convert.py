@@ -105,8 +105,14 @@ class Conversion:
         dropped = self.report.dropped
         return (f"without {', '.join(dropped)}, " if dropped else "") + self.report.verdict
 
-    def lines(self, costs: Iterable[object] = ()) -> Iterator[LabelledLine]:
-        """What it says to people; ``costs`` are those of what was lost, if they were measured."""
+    def lines(
+        self, costs: Iterable[object] = (), words: Sequence[str] = ()
+    ) -> Iterator[LabelledLine]:
+        """What it says to people.
+
+        ``costs`` are those of what was lost, if they were measured, ``words`` the command that was
+        given, if one was.
+        """
         place = Target(Path(self.target), by_name(self.target_format))
         yield LabelledLine("wrote", place.listed(self.files))
         yield LabelledLine("kept", "; ".join(self.kept))
@@ -117,17 +123,21 @@ class Conversion:
             ("note", self.notes),
         ):
             yield from (LabelledLine(label, text) for text in texts)
-        yield from written_lines(self.report)
-        if self.to_check:
-            yield LabelledLine("to check", self.to_check)
+        yield from written_lines(self.report, to_check=self.to_check, words=words)
 
 
 def written_lines(
-    report: Report | None, to: str = "", *, has_source: bool = True
+    report: Report | None,
+    to: str = "",
+    *,
+    has_source: bool = True,
+    to_check: str = "",
+    words: Sequence[str] = (),
 ) -> Iterator[LabelledLine]:
     """What was checked and what is known of what was written; None: nothing was asked.
 
-    ``to`` and ``has_source`` are those of :func:`.compare.sentences.written`.
+    ``to`` and ``has_source`` are those of :func:`.compare.sentences.written`. ``to_check`` is a
+    command that compares what was written, ``words`` the command that was given.
     """
     if report is None:
         yield LabelledLine("not checked", "--no-verify was given")
@@ -139,10 +149,13 @@ def written_lines(
         yield from check_lines(check)
     if otherwise := served_otherwise(report):
         yield LabelledLine("differs", otherwise)
-    yield from ways_as_served(report)
     yield LabelledLine("verdict", written(report, to, has_source=has_source))
     for note in report.notes:
         yield LabelledLine("note", note)
+    if to_check:
+        yield LabelledLine("to check", to_check)
+    # Last, because it may replace what was written.
+    yield from ways_as_served(report, words)
 
 
 class ReadingOptions(SourceOptions, total=False):
@@ -429,7 +442,8 @@ def _admitted(
             error.fix = "\n  ".join([*stale_template(trip.model), error.fix])
         # What else decides how to go on: another file, and what has to be said anyhow.
         told = [] if source is None else [*source.passed_over]
-        told += _without_eos(trip.model) if trip.format.names.into else ()
+        if trip.format.names.into and how.base is None:
+            told += _without_eos(trip.model)
         error.fix = "\n  ".join([*told, error.fix])
         if how.base is not None and _is_lost_already(error.losses, trip, how.base):
             error.fix = (

@@ -327,17 +327,19 @@ def one_token_each(model: BPEModel, texts: Iterable[str]) -> dict[str, int]:
     }
 
 
-def space_before(model: BPEModel, token: AddedToken) -> int | None:
-    """The token that a space becomes before an added token in a text; None where it is none."""
+def spaces_before(model: BPEModel, tokens: Iterable[AddedToken]) -> Iterator[tuple[str, int]]:
+    """Of added tokens those before which a space in a text is a token of its own, and its id."""
     if model.pretokenizer is None:
-        return None
+        return
     encoder = Encoder(model)
-    try:
-        alone, ids = encoder.encode("a"), encoder.encode(f"a {token.text}")
-    except BpeInteropError:
-        return None
-    left = ids[len(alone) : -1]
-    return left[0] if (*alone, *left[:1], token.id) == (*ids,) and left else None
+    for token in tokens:
+        try:
+            alone, ids = encoder.encode("a"), encoder.encode(f"a {token.text}")
+        except BpeInteropError:
+            continue
+        left = ids[len(alone) : -1]
+        if left and (*alone, left[0], token.id) == (*ids,):
+            yield token.text, left[0]
 
 
 def _ids_in_a_text(encoder: Encoder, text: str) -> tuple[int, ...]:

@@ -72,9 +72,9 @@ def _name_another(error: LossyConversionError, model: BPEModel, target: Format) 
     name = "" if model.origin.format == holder.name else (*holder.aliases, holder.name)[0]
     way = f"--to {name} (to={name!r})" if name else f"the source's own {holder.title}"
     error.another = name
-    error.fix = (
-        f"no {target.title} has the ids of a tokenizer that merges {symbols}; {way} has them\n  "
-        f"{error.fix}"
+    error.fix += (
+        f"\n  no {target.title} has the ids of a tokenizer that merges {symbols}; {way} has them"
+        + (":" if name else "")
     )
 
 

@@ -77,8 +77,8 @@ class AddedToken:
 LOOKS_BESIDE = ("lstrip", "rstrip", "single_word")
 """The flags of an added token that depend on what is beside it."""
 FLAGS_IN_WORDS = {
-    "ascii_space": "lstrip and rstrip of ASCII only",
-    "longest_first": "found longest first",
+    "ascii_space": "takes ASCII's white space only",
+    "longest_first": "looked for before shorter ones",
 }
 """The flags of an added token that no file spells, as messages name them."""
 FILE_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")

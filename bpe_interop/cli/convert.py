@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -166,7 +167,7 @@ def convert_command(
     if json_output:
         as_json(_as_dict(done, costs))
     else:
-        print_lines(done.lines(costs))
+        print_lines(done.lines(costs, sys.argv[1:]))
         show_how_to_load(by_name(done.target_format), done.files, target)
 
 

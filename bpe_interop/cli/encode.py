@@ -720,4 +720,4 @@ def _show_written(
         lines("note", [f"{many(replaced, 'document')} had malformed UTF-8, read as U+FFFD"])
     again = all(origin.path for origin in manifest.origins)
     files_only = "" if again else " --sample 0 (what came from a pipe cannot be read again)"
-    lines("check", [f"bpe-interop verify-shards {asked.folder}{files_only}"])
+    lines("to check", [f"bpe-interop verify-shards {asked.folder}{files_only}"])

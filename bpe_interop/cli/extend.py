@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 
 from ..convert import Writing, Written, write_checked, written_lines
 from ..errors import FormatError, LossyConversionError
-from ..extend import Surgery, one_token_each, space_before, surgery, with_tokens
+from ..extend import Surgery, one_token_each, spaces_before, surgery, with_tokens
 from ..formats.names import MODEL_CONFIG
 from ..gate import describe, renamed
 from ..io.names import spelled
@@ -191,14 +192,18 @@ def _untold(
     if special and model.chat_template is None and served:
         yield "no chat template is stated, which would write them: --chat-template FILE adds one"
     words = {token.text: token for token in changes.new if not token.special}
-    for text, token in words.items():
-        space = space_before(model, token)
-        if space is not None and f" {text}" not in words:
-            yield (
-                f"behind a space, {show(text)} leaves the space as a token of its own ({space}); "
-                f"{show(' ' + text)} is the word with its space"
-            )
-            return
+    apart = {
+        text: space
+        for text, space in spaces_before(model, words.values())
+        if f" {text}" not in words
+    }
+    if apart:
+        text, space = next(iter(apart.items()))
+        each = f", and so do {len(apart) - 1:,} more" if len(apart) > 1 else ""
+        yield (
+            f"behind a space, {show(text)} leaves the space as a token of its own ({space}){each}; "
+            f"to have both in one token, add {show(' ' + text)} as well"
+        )
 
 
 def _unwritten(model: BPEModel, changes: Surgery, *, eos_is_new: bool) -> Iterator[str]:
@@ -285,7 +290,8 @@ def _show(
     lines("rows", [_rows(changes)])
     lines("dropped", [describe(loss, happened=True) for loss in done.losses])
     lines("note", [*changes.notes, *notes])
-    print_lines(written_lines(done.report, to="to the source with these tokens "))
+    to = "to the source with these tokens "
+    print_lines(written_lines(done.report, to, words=sys.argv[1:]))
 
 
 def _said(token: AddedToken) -> str:

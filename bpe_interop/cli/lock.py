@@ -14,6 +14,7 @@ from ..engines import versions
 from ..entry_points import own_version
 from ..errors import BpeInteropError, TargetError
 from ..fingerprint import PARTS
+from ..formats.names import MAIN
 from ..io.names import spelled
 from ..io.reader import beginning, read
 from ..io.target import keep_apart
@@ -64,7 +65,8 @@ def lock_command(source: str, output: Path, reading: SourceOptions, json_output:
         notes.append(_NO_SPECIALS)
     notes += loaded.model.origin.notes
     to_check = ""
-    if loaded.directory is not None and (loaded.format.served or loaded.model.origin.settings):
+    folder = loaded.directory
+    if folder is not None and ((folder / MAIN).is_file() or loaded.model.origin.settings):
         notes.append(_BEFORE_TOO)
         names = ["bpe-interop", "verify", spelled(str(output)), loaded.label]
         to_check = shlex.join([*names, "--engine-b", "transformers"])

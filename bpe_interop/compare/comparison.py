@@ -400,13 +400,15 @@ def _idle_lookup(a: BPEModel, b: BPEModel, report: Report) -> Iterator[str]:
 def _cause(side: Side, other: Side) -> Iterator[str]:
     if side.model is None or other.model is None:
         return
-    why = side.source.format.cause(side.model, other.model)
-    if why:
-        label = side.source.label
-        yield (
-            f"{label}: {why}; a file that is right: bpe-interop convert {other.source.label} NEW"
-            f"{Path(label).suffix} --into {label}"
-        )
+    why, is_mended = side.source.format.cause(side.model, other.model)
+    if not why:
+        return
+    label = side.source.label
+    command = (
+        f"; a file that is right: bpe-interop convert {other.source.label} NEW"
+        f"{Path(label).suffix} --into {label}"
+    )
+    yield f"{label}: {why}{command if is_mended else ''}"
 
 
 def _shown_in(scope: Scope, report: Report) -> bool:

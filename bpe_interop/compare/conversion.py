@@ -411,12 +411,11 @@ def _with_command(
     # A path with bytes that are no UTF-8 is spelled otherwise here.
     if found.saved or source is None or not Path(report.a).is_dir():
         return found
-    if source.model is not trip.model:
+    # Only a whole folder of what serves the source can be replaced by it as it is.
+    if source.model is not trip.model or report.dropped or trip.format.served != found.engine:
         return replace(found, command=written_as_served(report.a), before=True)
     to = (*trip.format.aliases, trip.format.name)[0]
-    drop = [word for field in report.dropped for word in ("--drop", field)]
-    options = ["--to", to, *drop, "--force"]
-    return replace(found, command=written_as_served(report.a, report.b, options))
+    return replace(found, command=written_as_served(report.a, report.b, to))
 
 
 def check_written(

@@ -280,15 +280,24 @@ def served_otherwise(report: Report) -> str:
     return told + f"a model that was trained with {found.engine} needs the ids that it gives"
 
 
-def ways_as_served(report: Report) -> Iterator[LabelledLine]:
-    """What to do where a library serves the source otherwise, and a model was trained with it."""
+def ways_as_served(report: Report, words: Sequence[str] = ()) -> Iterator[LabelledLine]:
+    """What to do where a library serves the source otherwise, and a model was trained with it.
+
+    ``words``: the command that was given.
+    """
     found = report.source_served
     if found is None or not found.command:
         return
     yield LabelledLine("to have it", found.command)
-    if found.before:
-        name = name_as_served(report.a)
-        yield LabelledLine("then", f"what you asked for here, of {name}, with --force")
+    if not found.before:
+        return
+    name = name_as_served(report.a)
+    again = f"the same of {name}, with --force"
+    if report.a in words:
+        place = words.index(report.a)
+        others = [word for word in words[place + 1 :] if word != "--force"]
+        again = shlex.join(["bpe-interop", *words[:place], name, *others, "--force"])
+    yield LabelledLine("then", again)
 
 
 def name_as_served(folder: str) -> str:
@@ -296,15 +305,16 @@ def name_as_served(folder: str) -> str:
     return f"{Path(folder).resolve().name}-served"
 
 
-def written_as_served(
-    folder: str, output: str = "", options: Sequence[str] = ("--to", "hf")
-) -> str:
+def written_as_served(folder: str, output: str = "", to: str = "hf") -> str:
     """A command that writes what transformers serves of a folder.
 
     What it saves is converted, because it may be served otherwise than what it was saved from; and
-    compared, because it may be saved otherwise than it is served.
+    compared, because it may be saved otherwise than it is served. ``output`` is replaced.
     """
-    output, name = output or name_as_served(folder), Path(folder).resolve().name
+    name = Path(folder).resolve().name
+    # What an earlier one of these commands wrote is replaced too.
+    force = ["--force"] if output or Path(name_as_served(folder)).exists() else []
+    output = output or name_as_served(folder)
     quoted, saved = json.dumps(folder), json.dumps(f"{name}-saved")  # as a shell needs no escape
     code = (
         f"from transformers import AutoTokenizer; AutoTokenizer.from_pretrained({quoted})."
@@ -312,7 +322,7 @@ def written_as_served(
     )
     commands = [
         ["python", "-c", code],
-        ["bpe-interop", "convert", f"{name}-saved", output, *options],
+        ["bpe-interop", "convert", f"{name}-saved", output, "--to", to, *force],
         ["bpe-interop", "verify", output, folder, "--engine-b", "transformers"],
     ]
     return " && ".join(map(shlex.join, commands))

@@ -68,7 +68,9 @@ class LlamaServerEngine(OneByOne):
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._connection = kind(parts.netloc, timeout=_SECONDS)
         props = self._asked("/props", None, "to say what it is (GET /props)")
-        self.version = _plain(str(props.get("build_info", "")))
+        # The file that it was started with, which need not be the one that is named here.
+        told = (props.get("build_info"), props.get("model_path"))
+        self.version = ", ".join(_plain(str(each)) for each in told if each)
 
     def __reduce__(self) -> tuple[type[LlamaServerEngine], tuple[str]]:
         return LlamaServerEngine, (self._address,)

@@ -24,7 +24,7 @@ from ..formats.huggingface import main_file
 from ..formats.huggingface.companions.auto_class import Serving, serve
 from ..formats.huggingface.companions.files import read_companions
 from ..formats.huggingface.vocab import take
-from ..formats.names import MODEL_CONFIG
+from ..formats.names import BESIDE, MAIN, MODEL_CONFIG
 from ..io.reader import read as read_file
 from ..model import BPEModel
 from ..strict_json import parse
@@ -94,6 +94,9 @@ def read_directory(path: str | Path) -> TransformersEngine:
     if installed("protobuf") is None and any(Path(path).glob("*.model")):
         # Without it transformers takes the file for another, and says so (measured with 5.24).
         fix = "pip install protobuf, with which transformers reads a .model"
+    other = _named_otherwise(Path(path))
+    if other:
+        fix = f"transformers reads {MAIN}, and this folder has {other}: rename it"
     with (
         _named_in_ascii(Path(path)) as named,
         reading("transformers", f"the directory {path}", fix),
@@ -102,6 +105,15 @@ def read_directory(path: str | Path) -> TransformersEngine:
             str(named), local_files_only=True, trust_remote_code=False
         )
     return TransformersEngine(tokenizer)
+
+
+def _named_otherwise(folder: Path) -> str:
+    """The one file of a folder that may be its ``tokenizer.json``; empty where it has another."""
+    names = [path.name for path in folder.iterdir()]
+    if MAIN in names or any(name.endswith((".model", ".txt", ".vocab")) for name in names):
+        return ""
+    others = [name for name in names if name.endswith(".json") and name not in BESIDE]
+    return others[0] if len(others) == 1 else ""
 
 
 @contextlib.contextmanager

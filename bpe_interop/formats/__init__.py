@@ -80,8 +80,8 @@ class Format:
         nearest: of a model, and what comes back of it, what would come back under other names for
             what the format cannot hold, by name; nothing where it has no such names.
         cause: of a model that was read from it, and of another one whose pretokens are others: what
-            in the file makes them so, where a file with the other's would be right; empty where
-            nothing is known.
+            in the file makes them so, empty where nothing is known, and whether a file that says
+            otherwise would be right.
         served: the library that serves a directory of it as a whole; empty where none does.
         registry: the library whose named tokenizers are of this format; empty where none has any.
         dialect: the one dialect that its patterns are read in; None where it takes several.
@@ -113,7 +113,7 @@ class Format:
     embedded: Callable[[Files], Files] = lambda files: {}
     embedding: Callable[[Files], Callable[[BPEModel, Files], Files] | None] = lambda files: None
     nearest: Callable[[BPEModel, BPEModel], Mapping[str, BPEModel]] = lambda model, again: {}
-    cause: Callable[[BPEModel, BPEModel], str] = lambda model, other: ""
+    cause: Callable[[BPEModel, BPEModel], tuple[str, bool]] = lambda model, other: ("", False)
     served: str = ""
     registry: str = ""
     says: frozenset[Field] = frozenset()

@@ -24,7 +24,7 @@ from bpe_interop.compare import verify
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.transformers import read_directory, serving
-from bpe_interop.errors import FormatError, LossyConversionError
+from bpe_interop.errors import EngineError, FormatError, LossyConversionError
 from bpe_interop.formats import Files, by_name, file_names
 from bpe_interop.formats.huggingface import FORMAT
 from bpe_interop.formats.huggingface.companions import files as companions
@@ -873,6 +873,20 @@ def test_any_value_is_read_or_refused_by_name(beside: dict[str, Any]) -> None:
         assert FORMAT.load(FORMAT.dump(model)).added == model.added
         return
     assert place in beside
+
+
+def test_a_tokenizer_json_of_another_name_is_what_transformers_does_not_read(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "dolma.json").write_bytes(BYTE)
+    (tmp_path / CONFIG).write_text("{}")
+    with pytest.raises(EngineError) as caught:
+        read_directory(tmp_path)
+    assert "transformers reads tokenizer.json, and this folder has dolma.json: rename it" in (
+        caught.value.fix
+    )
+    (tmp_path / "dolma.json").rename(tmp_path / "tokenizer.json")
+    assert read_directory(tmp_path).model() is not None
 
 
 def test_a_file_beside_may_not_be_huge(monkeypatch: pytest.MonkeyPatch) -> None:

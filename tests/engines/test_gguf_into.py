@@ -378,7 +378,7 @@ def test_a_loss_that_the_old_file_has_is_told(tmp_path: Path) -> None:
     assert (
         first == "the old file, old.gguf, has this loss as well, so nothing gets worse than it is"
     )
-    assert rest[0].startswith("to accept this loss: --drop added")
+    assert rest[0].strip().startswith("to accept this loss: --drop added")
     # A file whose added tokens are other ones.
     other.write_bytes(model_file(more={"tokenizer.ggml.eos_token_id": (made.UINT32, 0)}))
     with pytest.raises(LossyConversionError) as refused:

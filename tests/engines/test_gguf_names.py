@@ -318,3 +318,23 @@ def test_the_verdict_says_the_cause_and_the_cure_that_it_names_works(
     assert said.endswith(f"bpe-interop convert {source} NEW.gguf --into {wrong}")
     assert command("convert", source, right, "--into", wrong).code == 0
     assert command("verify", source, right, "--require", "proved").code == 0
+
+
+@pytest.mark.usefixtures("few_texts")
+@pytest.mark.long
+def test_a_file_that_is_as_right_as_a_name_can_make_it_is_told(
+    command: Command, data: Data, tmp_path: Path
+) -> None:
+    source = data("gpt-oss/tokenizer.json")
+    model = load_source(source).model
+    near, far = tmp_path / "near.gguf", tmp_path / "far.gguf"
+    near.write_bytes(under_name(model, nearest_names(model)[0].name))
+    far.write_bytes(under_name(model, "gpt-2"))
+    for file, end in (
+        (near, ", the nearest name that there is: none is proved to cut every text as the other"),
+        (far, f"and the nearest is {nearest_names(model)[0].name}\n"),
+    ):
+        done = command("verify", source, file)
+        assert done.code == 1
+        assert end in done.out
+        assert "a file that is right" not in done.out

@@ -53,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
     key = ""
 
     def do_GET(self) -> None:
-        self._answer(200, {"build_info": "b9999-stand-in"})
+        self._answer(200, {"build_info": "b9999-stand-in", "model_path": "/models/a.gguf"})
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -106,7 +106,7 @@ TEXTS = ("Hello kestrel", "a<tool>b", "x<|im_end|>", "na\u00efve \u4e16\U0001f60
 
 def test_a_server_gives_the_ids_of_its_file(server: str) -> None:
     engine, library = from_address(server), LlamaCppEngine(SOURCE.read_bytes())
-    assert engine.version == "b9999-stand-in"
+    assert engine.version == "b9999-stand-in, /models/a.gguf"
     for special in ("text", "parse"):
         for places in (False, True):
             ids = engine.encode_batch(TEXTS, special=special, add_special_tokens=places)

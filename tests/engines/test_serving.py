@@ -102,24 +102,24 @@ def test_a_source_that_is_served_otherwise_is_told(
     assert 0 < found.differing < found.texts
     lines = list(done.lines())
     labels = [line.label for line in lines]
-    assert labels[-5:] == ["differs", "to have it", "verdict", "note", "to check"]
-    verdict = lines[-3].text
+    assert labels[-5:] == ["differs", "verdict", "note", "to check", "to have it"]
+    verdict, to_check, to_have = (lines[place].text for place in (-4, -2, -1))
     assert "; ids that no text gives decode otherwise; the output tested in" in verdict
     assert "with special tokens parsed, tested on" in verdict
     assert served(Path("tuned")) != served(Path("written"))
     assert "gives other ids with the source folder" in to_markdown(done.report)
     assert verdict.endswith("; transformers gives other ids with the source (see: differs)")
     assert pasted("bpe-interop verify tuned written", tmp_path) == 1
-    assert pasted(lines[-1].text, tmp_path) == 0
+    assert pasted(to_check, tmp_path) == 0
     # What is offered works: what transformers saves is converted to what it serves.
-    assert pasted(lines[-4].text, tmp_path) == 0
+    assert pasted(to_have, tmp_path) == 0
     assert served(Path("written")) == served(tuned)
     saved = convert("tuned-saved", "again", "hf")
     assert saved.report is not None
     assert saved.report.source_served is None
     assert served(Path("again")) == served(tuned)
     told = json.loads(command("convert", "tuned", "third", "--to", "hf", "--json").out)
-    assert told["to_check"] == lines[-1].text.replace("written", "third")
+    assert told["to_check"] == to_check.replace("written", "third")
     assert told["verdict"]["stray_ids"] is True
     assert told["source_served"] == {
         "engine": "transformers",
@@ -130,7 +130,7 @@ def test_a_source_that_is_served_otherwise_is_told(
         "asked": found.mismatch.mode.scope,
         "ids": list(found.mismatch.ids_b),
         "read": list(found.mismatch.ids_a),
-        "command": lines[-4].text.replace("written", "third"),
+        "command": to_have.replace("written", "third"),
     }
 
 
@@ -174,11 +174,13 @@ def test_an_extended_model_file_is_served_with_the_settings_of_its_source(
     assert "extras" not in ran.out
     # What transformers serves of the source is written first, and then extended.
     lines = ran.out.split("\n")
-    assert [line[12:] for line in lines if line.startswith("then ")] == [
-        "what you asked for here, of tuned-served, with --force"
-    ]
-    [write] = [line[12:] for line in lines if line.startswith("to have it")]
-    assert " tuned-served --to hf && " in write
+    [write], [then] = (
+        [line[12:] for line in lines if line.startswith(label)] for label in ("to have it", "then ")
+    )
+    assert pasted(f"{write} && {then}", tmp_path) == 0
+    assert served(Path("more")) == before
+    names = load_source("more").model.vocab.ids
+    assert b"zzyzx" in names or "zzyzx" in {t.text for t in load_source("more").model.added or ()}
 
 
 @pytest.mark.long

@@ -138,17 +138,25 @@ def chosen(model: BPEModel) -> Chosen | None:
     return None
 
 
-def cause(model: BPEModel, other: BPEModel) -> str:
-    """That a file's ``tokenizer.ggml.pre`` is not the name under which another model is cut."""
+def cause(model: BPEModel, other: BPEModel) -> tuple[str, bool]:
+    """That a file's ``tokenizer.ggml.pre`` is not the name under which another model is cut.
+
+    And whether a file with that name would be right: it may be that there is none.
+    """
     if model.alphabet != "byte" or other.alphabet != "byte" or other.pretokenizer is None:
-        return ""
+        return "", False
     own = model.extras.get("gguf")
     name = own.get("pre") if isinstance(own, dict) else None
-    right = chosen(other)
-    if right is None or right.name == name:
-        return ""
     said = f"tokenizer.ggml.pre is {name}" if isinstance(name, str) else "no tokenizer.ggml.pre"
-    return f"{said}, and llama.cpp cuts texts as the other side does under {right.name}"
+    right = chosen(other)
+    if right is not None:
+        why = f"{said}, and llama.cpp cuts texts as the other side does under {right.name}"
+        return ("", False) if right.name == name else (why, True)
+    near, none = written_name(other), "is proved to cut every text as the other side does"
+    own_row = SPLITTERS.get(name) if isinstance(name, str) else None
+    if own_row is not None and own_row.steps == SPLITTERS[near].steps:
+        return f"{said}, the nearest name that there is: none {none}", False
+    return f"{said}; no name {none}, and the nearest is {near}", False
 
 
 def _by_cuts(steps: Steps) -> list[str]:
