@@ -51,7 +51,7 @@ from .usage_notes import stale_template, usage_notes
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .compare.report import Report
+    from .compare.report import Report, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,11 @@ class Conversion:
             lead = summary(self.report)
         rest = ((line.label or "", line.text) for line in self.lines())
         return verdict_block(self._outcome, sides, lead, rest)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The report's; unknown where it was not to be verified."""
+        return "unknown" if self.report is None else self.report.verdict
 
     @property
     def _outcome(self) -> str:

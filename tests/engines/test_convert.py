@@ -188,6 +188,15 @@ def test_the_command_ends_with_the_verdict(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("few_texts")
+def test_a_conversion_has_a_verdict_of_the_same_words(tmp_path: Path) -> None:
+    for verify, verdict, shown in ((True, "proved", "proved"), (False, "unknown", "not verified")):
+        done = convert(RANKS, tmp_path / verdict, "hf", verify=verify)
+        assert done.verdict == verdict
+        assert repr(done).endswith(f"(huggingface): {shown}>")
+        assert (done.report is not None) is verify
+
+
+@pytest.mark.usefixtures("few_texts")
 def test_a_verdict_is_about_what_is_stated(tmp_path: Path) -> None:
     done = convert(RANKS, tmp_path / "out", "gpt2", drop=["added", "pretokenizer"])
     assert done.report is not None
