@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
+from bisect import bisect_right
+from functools import cache
 
 from ..errors import PatternError
 from ..steps import Dialect, Pattern
@@ -37,7 +38,7 @@ from .regex_syntax import (
     repeat,
     sequence,
 )
-from .unicode import LAST, SURROGATES, Ranges, case_orbits, complement, merge
+from .unicode import LAST, SURROGATES, Ranges, case_orbits, complement, merge, property_ranges
 
 _ANCHORS: dict[Dialect, dict[str, str]] = {
     "fancy-regex": {
@@ -228,14 +229,27 @@ class _Emitter:
             return _CONTROLS[char]
         if char in special:
             return "\\" + char
-        # A mark would be shown on the character before it.
-        if char.isprintable() and not unicodedata.category(char).startswith("M"):
+        if _shows(code):
             return char
         if code <= 0x7F:
             return f"\\x{code:02x}"
         if code <= 0xFFFF:
             return f"\\u{code:04x}"
         return f"\\U{code:08x}" if self.dialect == "python" else f"\\x{{{code:x}}}"
+
+
+@cache
+def _unseen() -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The begins and the ends of the ranges that are not seen, or are seen on another character."""
+    # By our own tables: what is written is the same on every Python, whose tables differ.
+    ranges = merge(each for name in ("C", "Z", "M") for each in property_ranges(name))
+    return tuple(first for first, _ in ranges), tuple(last for _, last in ranges)
+
+
+def _shows(code: int) -> bool:
+    begins, ends = _unseen()
+    place = bisect_right(begins, code) - 1
+    return code == ord(" ") or place < 0 or code > ends[place]
 
 
 def _characters(ranges: Ranges) -> Ranges:

@@ -372,6 +372,14 @@ def test_same_spelling_is_kept_where_it_means_the_same(name: str) -> None:
     assert translate(pattern, FANCY) is pattern
 
 
+def test_a_pattern_is_spelled_alike_on_every_python() -> None:
+    """U+1B4E is of Unicode 16, which the tables of Python 3.10 to 3.13 do not have."""
+    source = r"[\x{1b4e}\x{378}\x{300}\x{3000}b ]{1,2}+"
+    for dialect in (FANCY, PYTHON):
+        written = translate(Pattern(source, ONIG), dialect).source
+        assert written == "(?:[ b\\u0300\\u0378\u1b4e\\u3000]{1,2})+"
+
+
 def test_possessive_counts_become_atomic_groups() -> None:
     source = translate(Pattern(CL100K_TRAILING, FANCY), ONIG).source
     assert r"(?>\p{N}{1,3})" in source
