@@ -251,7 +251,7 @@ def _conversion(
         target=spelled(str(target.place)),
         target_format=row.name,
         files=tuple(done.files),
-        kept=tuple(_kept(again, loaded.by_user)),
+        kept=tuple(_kept(again, loaded.by_user, has_chat=model.chat_template is not None)),
         rewrote=tuple(_rewrote(model, again, done.losses)),
         losses=done.losses,
         notes=(
@@ -597,7 +597,7 @@ def _given(model: BPEModel, by_user: tuple[str, ...]) -> Iterator[str]:
         yield "the chat template is the one that was given; the source has none"
 
 
-def _kept(model: BPEModel, by_user: tuple[str, ...]) -> list[str]:
+def _kept(model: BPEModel, by_user: tuple[str, ...], *, has_chat: bool) -> list[str]:
     size = len(model.vocab.ids)
     rule = model.merges
     merges = "ranks" if isinstance(rule, RankTable) else f"tokens, {len(rule.pairs):,} merges"
@@ -612,7 +612,8 @@ def _kept(model: BPEModel, by_user: tuple[str, ...]) -> list[str]:
     if template and template.single:
         kept.append(f"the sequence template, {template}")
     if model.chat_template is not None and "chat_template" not in by_user:
-        kept.append("the chat template")
+        # An existing file may keep its own.
+        kept.append("the chat template" if has_chat else "the old file's chat template")
     if model.origin.served_as:
         kept.append(f"the class {model.origin.served_as}, which serves the same ids")
     return kept

@@ -594,8 +594,11 @@ def write_corpora(
             shard_bytes=asked.shard_bytes,
             way=Way(workers, None, asked.limit, state, watch, fresh=asked.state is None),
         )
-    left_out = [] if settings.template else [*_left_out(loaded.model.sequence_template, settings)]
-    _show_written(written, asked, state, left_out, as_data)
+    # How the files were read, for a library that is handed the folder may read it otherwise.
+    notes = [*loaded.passed_over, *loaded.model.origin.notes]
+    if not settings.template:
+        notes += _left_out(loaded.model.sequence_template, settings)
+    _show_written(written, asked, state, notes, as_data)
     for last in seen:
         if last.seconds >= 1:  # else it is mostly how long the start took
             size, rate = amount(last.bytes, "bytes"), amount(int(last.rate), "bytes")
@@ -651,7 +654,7 @@ def _show_written(
     written: EncodedCorpus,
     asked: CorpusOptions,
     state: str | None,
-    left_out: Sequence[str],
+    notes: Sequence[str],
     as_data: bool,
 ) -> None:
     manifest = written.manifest
@@ -662,7 +665,7 @@ def _show_written(
             "done": written.done,
             "parts": written.parts,
             "counts": None if manifest is None else manifest.counts,
-            "notes": [*written.notes, *left_out],
+            "notes": [*written.notes, *notes],
         }
         as_json(document)
         return
@@ -702,7 +705,7 @@ def _show_written(
         marked = ", which the index marks" if settings.marks_documents else ""
         between = f"no id stands between documents{marked}; --eos TOKEN puts one there"
         lines("note", [between])
-    lines("note", left_out)
+    lines("note", notes)
     empty, replaced = counts["empty"], counts["replaced"]
     if empty:
         have = "has" if empty == 1 else "have"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from ..convert import Writing, Written, write_checked, written_lines
-from ..errors import FormatError, LossyConversionError
+from ..errors import BpeInteropError, FormatError, LossyConversionError
 from ..extend import Surgery, one_token_each, spaces_before, surgery, with_tokens
 from ..formats.names import MODEL_CONFIG
 from ..gate import describe, renamed
@@ -22,6 +22,7 @@ from ..model import NETWORK, AddedToken, BPEModel
 from ..quoting import show
 from ..sources import SourceOptions, load_source, read_with
 from ..statement import Statement, as_stated
+from ..tokenizer import Tokenizer
 from .manual import DECIDING, command
 from .new_tokens import add_tokens_of, tokens_of_options
 from .options import (
@@ -190,12 +191,15 @@ def _untold(
     # Of a source that is no folder for a server, every conversion says so.
     served = source.format.served and target.format.served
     if special and model.chat_template is None and served:
-        yield "no chat template is stated, which would write them: --chat-template FILE adds one"
+        yield (
+            "no chat template is stated, so nothing writes the new tokens in chats: "
+            "--chat-template FILE adds one"
+        )
     words = {token.text: token for token in changes.new if not token.special}
     apart = {
         text: space
         for text, space in spaces_before(model, words.values())
-        if f" {text}" not in words
+        if f" {text}" not in words and text[:1] != " "
     }
     if apart:
         text, space = next(iter(apart.items()))
@@ -204,6 +208,25 @@ def _untold(
             f"behind a space, {show(text)} leaves the space as a token of its own ({space}){each}; "
             f"to have both in one token, add {show(' ' + text)} as well"
         )
+    yield from _decoded_apart(source.model, model, words)
+
+
+def _decoded_apart(source: BPEModel, model: BPEModel, words: Iterable[str]) -> Iterator[str]:
+    """That a space comes in behind a new token: a normalizer puts one before every part."""
+    before, after = Tokenizer(source), Tokenizer(model)
+    for word in words:
+        text = f"{word}-x"
+        try:
+            was, now = (each.decode(each.encode(text)) for each in (before, after))
+        except BpeInteropError:
+            return
+        if was == text != now:
+            yield (
+                f"text behind a new token comes back with a space before it: {show(text)} is "
+                f"decoded as {show(now)}, because the normalizer puts a space before each part "
+                "between added tokens; a tokenizer.model of the same tokenizer does not"
+            )
+        return
 
 
 def _unwritten(model: BPEModel, changes: Surgery, *, eos_is_new: bool) -> Iterator[str]:
@@ -321,7 +344,7 @@ def _rows(changes: Surgery) -> str:
     elif changes.rows_added:
         sentence = (
             f"{where} need {changes.rows_after:,} rows: add {changes.rows_added:,}, "
-            "or fewer if the network has spare ones (--config says how many it has)"
+            "or fewer if the network has spare ones (--config config.json says how many it has)"
         )
     else:
         sentence = f"{where} need {changes.rows_after:,} rows, as before"

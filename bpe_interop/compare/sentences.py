@@ -273,9 +273,9 @@ def served_otherwise(report: Report) -> str:
     )
     if found.saved:
         return told + (
-            f"{found.engine} wrote this folder, so its tokenizer.json, and what is written here, "
-            "has the ids of what it was saved from; serve this, for the class that "
-            "tokenizer_config.json names there makes other ids of it"
+            f"{found.engine} wrote that folder, so its tokenizer.json, and {report.b}, have the "
+            f"ids of what it was saved from: serve {report.b}, for the class that "
+            f"tokenizer_config.json names in {report.a} makes other ids of it"
         )
     return told + f"a model that was trained with {found.engine} needs the ids that it gives"
 
@@ -349,9 +349,16 @@ def _written(report: Report, to: str, has_source: bool) -> str:
 
 
 def engines(report: Report) -> tuple[str, ...]:
-    """The engines of both formats of a conversion, which its proof is about, with versions."""
+    """The engines of both formats of a conversion, which its proof is about, with versions.
+
+    One that is there and was given nothing to run is not among them.
+    """
     installed = versions()
-    names = {each.engine for each in report.checks if engine_row(each.engine).examined}
+    names = {
+        each.engine
+        for each in report.checks
+        if engine_row(each.engine).examined and not (each.skipped and installed[each.engine])
+    }
     return tuple(f"{name} {installed[name] or 'not installed'}" for name in sorted(names))
 
 

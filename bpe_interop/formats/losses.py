@@ -137,7 +137,9 @@ def losses_of(trip: RoundTrip) -> Iterator[Loss]:
             sentences = list(row.words(trip, each)) or [plain_words(trip, each)]
         for what, consequence, *more in sentences:
             witness = (next(iter(more), None) or each.witness) if each.refused else None
+            # Where other symbols are merged, ids of most texts are others, and so is their text.
             sure = each.unsaid or not each.refused or witness is not None
+            sure |= each.field == "decoder" and trip.model.alphabet != trip.again.alphabet
             # All that a model differs in from another is a field; metadata beside it has no loss.
             yield Loss(cast("Field", each.field), _grade(each), what, consequence, witness, sure)
         if each.field == "added" and each.refused:

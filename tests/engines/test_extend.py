@@ -238,6 +238,20 @@ def test_a_space_before_a_word_is_told(command: Command, tmp_path: Path, words: 
     assert word == written.token_to_id(words[-1])
 
 
+@pytest.mark.parametrize("format", ["huggingface", "sentencepiece"])
+def test_a_space_that_comes_in_behind_a_word_is_told(
+    command: Command, tmp_path: Path, format: str
+) -> None:
+    source = TOKENIZERS / "spm-tiny" / format
+    given = ("--token", "zzyzx", "--to", "hf", "--template", "none", "--drop", "decoder")
+    done = command("extend", source, tmp_path / "out", *given, "--no-verify")
+    assert done.code == 0, done.err
+    written = HuggingFaceTokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    decoded = written.decode(written.encode("zzyzx-x").ids)
+    said = f'"zzyzx-x" is decoded as "{decoded}", because the normalizer puts a space before each'
+    assert (said in done.out) is (decoded == "zzyzx -x") is (format == "huggingface")
+
+
 def test_tokens_of_chats_want_a_template(command: Command, tmp_path: Path) -> None:
     (tmp_path / "chat.jinja").write_text("{{ messages }}")
     for more in ([], ["--chat-template", tmp_path / "chat.jinja"]):

@@ -156,6 +156,15 @@ def test_a_lock_of_what_is_served_otherwise_says_what_to_do(
     assert decoding.why.startswith('the id 0 decodes to " \u2047 " in the first, to "<unk>" in')
 
 
+def test_ids_of_a_corpus_come_with_what_was_noted_of_their_files(
+    command: Command, tmp_path: Path, tuned: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("Hello world")
+    given = ("--corpus", tmp_path / "a.txt", "-o", tmp_path / "shards", "--special", "text")
+    told = json.loads(command("encode", tuned, *given, "--json").out)
+    assert any("LlamaTokenizer puts none before a part" in note for note in told["notes"])
+
+
 @pytest.mark.parametrize("legacy", [True, False])
 def test_an_extended_model_file_is_served_with_the_settings_of_its_source(
     command: Command, tmp_path: Path, tuned: Path, monkeypatch: pytest.MonkeyPatch, legacy: bool
