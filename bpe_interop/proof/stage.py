@@ -253,8 +253,11 @@ def is_stray(text: str) -> bool:
 
 
 def short_texts() -> Iterator[str]:
-    """The empty text, every code point of the basic plane, then strings of sample characters."""
-    yield ""
+    """The empty text, every code point of the basic plane, then strings of sample characters.
+
+    First those that people know, for the first that differs is shown.
+    """
+    yield from ("", *"aA1 ")
     yield from single_characters()
     yield from short_strings()
 
