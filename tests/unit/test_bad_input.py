@@ -56,7 +56,9 @@ BAD: dict[str, tuple[Files, str, list[str]]] = {
         {"encoder.json": ENCODER[:-9], "vocab.bpe": MERGES}, "tiktoken", ["encoder.json"]),
     "malformed json": (
         {"tokenizer.json": b'{"model": {"type": "BPE", "vocab": {,}}}'}, "tiktoken", ["column 37"]),
-    "deep json": ({"tokenizer.json": b'{"model":' * 50_000}, "tiktoken", ["too deeply"]),
+    "deep json": (
+        {"tokenizer.json": b'{"model":' * 50_000 + b"1" + b"}" * 50_000}, "tiktoken", ["too deeply"]
+    ),
     "NaN": ({"tokenizer.json": b'{"model": NaN}'}, "tiktoken", ["NaN"]),
     "no object": ({"tokenizer.json": b"[1, 2]"}, "tiktoken", ["not a JSON object"]),
     "bad base64": (ranks(RANKS.replace(LINES[5], b"!!!= 5")), "hf", ["t.tiktoken:6", "base64"]),
