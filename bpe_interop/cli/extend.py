@@ -203,7 +203,8 @@ def _untold(
     }
     if apart:
         text, space = next(iter(apart.items()))
-        each = f", and so do {len(apart) - 1:,} more" if len(apart) > 1 else ""
+        more = len(apart) - 1
+        each = f", and so {'does' if more == 1 else 'do'} {more:,} more" if more else ""
         yield (
             f"behind a space, {show(text)} leaves the space as a token of its own ({space}){each}; "
             f"to have both in one token, add {show(' ' + text)} as well"

@@ -501,7 +501,7 @@ def _run(
             f"the server gives other ids, so only {ran.texts:,} awkward texts were run; "
             "--thorough (thorough=True) runs all"
         )
-    if ran.one_failed >= PATIENCE:
+    if ran.ended:
         ran.notes.append(
             f"awkward texts ended early: one side alone failed {ran.one_failed:,} times"
         )

@@ -320,9 +320,9 @@ class Tally:
     answered, at least in one mode, and on ``differing`` of them they did not agree;
     ``differing_in`` counts these of the awkward texts by the scope of the mode. ``one_failed``
     counts the times that one side failed and the other did not. ``interrupted`` says that Ctrl-C
-    ended it before its texts did. ``whole`` is the text that ``mismatch`` was made small from.
-    ``corpus`` is what was found in corpora, which the other numbers leave out; ``notes`` say what
-    there is to say of the run.
+    ended it before its texts did, ``ended`` that one side alone failed too often. ``whole`` is the
+    text that ``mismatch`` was made small from. ``corpus`` is what was found in corpora, which the
+    other numbers leave out; ``notes`` say what there is to say of the run.
     """
 
     texts: int = 0
@@ -337,6 +337,7 @@ class Tally:
     modes: list[Mode] = field(default_factory=list)
     corpus: CorpusReport | None = None
     interrupted: bool = False
+    ended: bool = False
     notes: list[str] = field(default_factory=list)
 
     def see(self, mismatch: Mismatch) -> None:
@@ -405,6 +406,7 @@ def compare_in(
                 break
     except KeyboardInterrupt:
         tally.interrupted = True
+    tally.ended = tally.one_failed >= patience
     mismatch = tally.mismatch
     if mismatch is not None:
         tally.whole = mismatch.text

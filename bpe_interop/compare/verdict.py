@@ -111,6 +111,8 @@ def report_of(
         # Awkward texts are ours; the documents of a corpus are what somebody asked about, so one
         # that a side did not answer leaves the question open.
         answered = counted is None or not (counted.failed_a or counted.failed_b)
+        # Texts that were given up are no test.
+        answered = answered and not ran.ended
         verdict = "tested" if tally.compared and answered and not silent else "unknown"
     differences = () if one is None or two is None else diff(one, two)
     told = None if proof is None else replace(proof, stages=stages)

@@ -19,7 +19,7 @@ from socket import SHUT_RDWR
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from ..errors import EngineError
+from ..errors import EngineError, SourceError
 from ..text.visible import short_text
 from .library import SHOWN, OneByOne, Special
 from .rows import SERVER as NAME
@@ -67,6 +67,7 @@ class LlamaServerEngine(OneByOne):
         self._path = parts.path.rstrip("/")
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._connection = kind(parts.netloc, timeout=_SECONDS)
+        self.version = ""
         props = self._asked("/props", None, "to say what it is (GET /props)")
         # The file that it was started with, which need not be the one that is named here.
         told = (props.get("build_info"), props.get("model_path"))
@@ -82,6 +83,7 @@ class LlamaServerEngine(OneByOne):
 
         Raises:
             EngineError: the server fails on it, or gives no ids.
+            SourceError: the server is there no more.
         """
         question = {
             "content": text,
@@ -118,6 +120,13 @@ class LlamaServerEngine(OneByOne):
             status, body = self._sent(path, data, headers)
             value = json.loads(body) if status == 200 else None
         except (OSError, HTTPException, ValueError, RecursionError) as error:
+            if self.version and isinstance(error, (ConnectionError, HTTPException)):
+                # It answered before, so this is no word on a text: the run cannot go on.
+                raise SourceError(
+                    f"{NAME} at {self._address} answers no more; last it was asked {doing}: "
+                    f"{_plain(str(error) or repr(error))}",
+                    fix="see why it ended, start it again, and run the command again",
+                ) from None
             raise EngineError(
                 f"{NAME} at {self._address} failed {doing}: {_plain(str(error) or repr(error))}",
                 fix="check the address, and that a llama-server of llama.cpp runs there",

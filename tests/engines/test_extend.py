@@ -233,7 +233,7 @@ def test_a_space_before_a_word_is_told(command: Command, tmp_path: Path, words: 
     said = f"leaves the space as a token of its own ({space})"
     has_both = " cardiomegaly" in words
     assert (said in done.out) is not has_both
-    assert (f"{said}, and so do 1 more; to have" in done.out) is ("stridor" in words)
+    assert (f"{said}, and so does 1 more; to have" in done.out) is ("stridor" in words)
     assert (written.id_to_token(space) == "\u0120") is not has_both
     assert word == written.token_to_id(words[-1])
 

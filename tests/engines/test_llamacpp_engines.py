@@ -136,6 +136,59 @@ def test_a_file_is_held_to_a_server(
     assert any("--thorough" in note for note in report.notes)
 
 
+def test_a_server_that_ends_is_no_answer(command: Command) -> None:
+    """Whatever it answered before: the texts that it did not get are no test."""
+    asked: list[str] = []
+
+    class Ending(Handler):
+        engine = LlamaCppEngine(SOURCE.read_bytes())
+        lock = threading.Lock()
+
+        def do_POST(self) -> None:
+            asked.append(self.path)
+            if len(asked) > 40:
+                self.close_connection = True
+                self.connection.close()
+            else:
+                super().do_POST()
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Ending) as http:
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        address = f"llama.cpp@http://127.0.0.1:{http.server_address[1]}"
+        done = command("verify", SOURCE, SOURCE, "--engine-b", address, "--require", "tested")
+        http.shutdown()
+    assert (done.code, done.out) == (2, "")
+    assert len(asked) > 40
+    assert " answers no more; last it was asked " in done.err
+    assert "start it again, and run the command again" in done.err
+
+
+@pytest.mark.long
+def test_a_server_that_fails_too_often_is_no_answer(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It gives the right ids of the texts that it takes, and the others are given up."""
+    comparison: Any = sys.modules["bpe_interop.compare.comparison"]
+    texts = [f"text {number}" for number in range(20)]
+    monkeypatch.setattr(comparison, "awkward", lambda model, seed=0: iter(texts))
+    monkeypatch.setattr(comparison, "every_token", lambda *given, **more: iter(()))
+    report = verify(SOURCE, SOURCE, engine_b=server)
+    assert (report.verdict, report.failures) == ("tested", ())
+    encode = LlamaServerEngine.encode
+
+    def failing(self: LlamaServerEngine, text: str, **how: Any) -> list[int]:
+        if "7" in text:
+            raise EngineError("HTTP 500")
+        return encode(self, text, **how)
+
+    monkeypatch.setattr(LlamaServerEngine, "encode", failing)
+    few = verify(SOURCE, SOURCE, engine_b=server)
+    assert few.verdict == "tested"
+    assert 3 <= len(few.failures) < len(texts)
+    monkeypatch.setattr(comparison, "PATIENCE", 3)
+    assert verify(SOURCE, SOURCE, engine_b=server).verdict == "unknown"
+
+
 def test_a_server_of_another_kind_is_told_what_is_asked(command: Command) -> None:
     class Other(Handler):
         def do_GET(self) -> None:
