@@ -251,6 +251,7 @@ class EngineProcesses(ExitStack):
 
 
 _FEW_ADDED = 20
+"""So many added tokens, the last ones, begin texts of chats that may show a difference."""
 
 _LIBRARY = "transformers"
 """What serves a folder in which a tokenizer stands beside its configuration."""

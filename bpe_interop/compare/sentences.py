@@ -293,8 +293,8 @@ def ways_as_served(report: Report, words: Sequence[str] = ()) -> Iterator[Labell
         return
     name = name_as_served(report.a)
     again = f"the same of {name}, with --force"
-    if report.a in words:
-        place = words.index(report.a)
+    if report.a in words[1:]:  # a folder may be called as the command is
+        place = words.index(report.a, 1)
         others = [word for word in words[place + 1 :] if word != "--force"]
         again = shlex.join(["bpe-interop", *words[:place], name, *others, "--force"])
     yield LabelledLine("then", again)

@@ -67,8 +67,9 @@ class LlamaServerEngine(OneByOne):
         self._path = parts.path.rstrip("/")
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._connection = kind(parts.netloc, timeout=_SECONDS)
-        self.version = ""
+        self._has_answered = False
         props = self._asked("/props", None, "to say what it is (GET /props)")
+        self._has_answered = True
         # The file that it was started with, which need not be the one that is named here.
         told = (props.get("build_info"), props.get("model_path"))
         self.version = ", ".join(_plain(str(each)) for each in told if each)
@@ -120,7 +121,7 @@ class LlamaServerEngine(OneByOne):
             status, body = self._sent(path, data, headers)
             value = json.loads(body) if status == 200 else None
         except (OSError, HTTPException, ValueError, RecursionError) as error:
-            if self.version and isinstance(error, (ConnectionError, HTTPException)):
+            if self._has_answered and isinstance(error, (ConnectionError, HTTPException)):
                 # It answered before, so this is no word on a text: the run cannot go on.
                 raise SourceError(
                     f"{NAME} at {self._address} answers no more; last it was asked {doing}: "

@@ -144,6 +144,9 @@ def test_a_server_that_ends_is_no_answer(command: Command) -> None:
         engine = LlamaCppEngine(SOURCE.read_bytes())
         lock = threading.Lock()
 
+        def do_GET(self) -> None:
+            self._answer(200, {})  # one that says nothing of itself
+
         def do_POST(self) -> None:
             asked.append(self.path)
             if len(asked) > 40:

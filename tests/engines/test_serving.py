@@ -156,6 +156,26 @@ def test_a_lock_of_what_is_served_otherwise_says_what_to_do(
     assert decoding.why.startswith('the id 0 decodes to " \u2047 " in the first, to "<unk>" in')
 
 
+def test_what_is_no_folder_of_the_library_is_not_replaced_by_one(
+    tuned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command writes beside it, and the one that was given is said again, of that folder."""
+    monkeypatch.chdir(tuned.parent)
+    tuned.rename("convert")  # called as the command is
+    done = convert("convert", "spm", "spm")
+    assert done.report is not None
+    found = done.report.source_served
+    assert found is not None
+    assert found.before
+    assert " convert-saved convert-served --to hf && " in found.command
+    words = ["convert", "convert", "spm", "--to", "spm"]
+    *_, then = done.lines(words=words)
+    assert then.label == "then"
+    assert then.text == "bpe-interop convert convert-served spm --to spm --force"
+    *_, then = done.lines()
+    assert then.text == "the same of convert-served, with --force"
+
+
 def test_ids_of_a_corpus_come_with_what_was_noted_of_their_files(
     command: Command, tmp_path: Path, tuned: Path
 ) -> None:
