@@ -88,11 +88,13 @@ def refusal(
     fields = {loss.field for loss in refused}
     lost = sorted({*fields, *dropped})
     options = " ".join(f"--drop {field}" for field in lost)
-    what = "this loss" if len(refused) == 1 else "these losses"
+    what = "accept this loss" if len(refused) == 1 else "accept these losses"
+    if "alphabet" in fields:  # the verdict on what is written would be NONE
+        what = "write other ids all the same"
     return LossyConversionError(
         f"{why}:\n" + "\n".join(f"  - {describe(loss)}" for loss in refused),
         refused,
-        fix=f"{fix}to accept {what}: {options} (drop={lost})",
+        fix=f"{fix}to {what}: {options} (drop={lost})",
     )
 
 

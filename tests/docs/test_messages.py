@@ -58,6 +58,19 @@ def test_who_names_a_file_for_what_needs_a_directory_is_told(
     assert command("convert", source, tmp_path / "b.model", *words, *options).code == 0
 
 
+def test_what_would_be_of_no_use_is_said_where_it_is_offered(
+    command: Command, tmp_path: Path
+) -> None:
+    """tiktoken runs no file without a pattern, and none that merges characters."""
+    source = TOKENIZERS / "metaspace-tiny" / "huggingface"
+    refused = command("convert", source, tmp_path / "a", "--to", "tiktoken")
+    assert refused.code == 1
+    [loss] = [line for line in refused.err.splitlines() if "- pretokenizer: " in line]
+    assert "no pattern would be stated, and tiktoken needs one" in loss
+    assert "  to write other ids all the same: --drop alphabet " in refused.err
+    assert "to accept" not in refused.err
+
+
 def test_a_mark_does_not_stand_on_the_quotation_mark() -> None:
     assert show("\u0301") == r'"\u0301"'
     assert show("\u0301e\u0301") == '"\\u0301e\u0301"'

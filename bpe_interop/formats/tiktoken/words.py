@@ -56,7 +56,8 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
     if field == "pretokenizer" and model.pretokenizer is not None:
         expressed = express(model.pretokenizer)
         if isinstance(expressed, Loss):
-            return expressed.what, expressed.consequence, expressed.witness
+            use = f"{expressed.consequence}; no pattern would be stated, and tiktoken needs one"
+            return expressed.what, use, expressed.witness
     return None
 
 
