@@ -77,7 +77,7 @@ class AddedToken:
 LOOKS_BESIDE = ("lstrip", "rstrip", "single_word")
 """The flags of an added token that depend on what is beside it."""
 FLAGS_IN_WORDS = {
-    "ascii_space": "takes ASCII's white space only",
+    "ascii_space": "takes only ASCII white space along",
     "longest_first": "looked for before shorter ones",
 }
 """The flags of an added token that no file spells, as messages name them."""

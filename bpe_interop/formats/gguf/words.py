@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...kernel.tables import as_dict
 from ...merging.canonical import whole_lookups
-from ...model import CHATS, LOOKS_BESIDE, AddedToken, BPEModel
+from ...model import CHATS, FLAGS_IN_WORDS, LOOKS_BESIDE, AddedToken, BPEModel
 from ...quoting import show
 from ...text.decoders import verbatim_of
 from ...text.visible import many
@@ -269,7 +269,7 @@ def _found_otherwise(
             holder = token if getattr(token, flag) else other
             witness = flag_witness(holder) if flag in LOOKS_BESIDE else None
             says = "no key says" if holder is token else "the source does not say"
-            named = f"is {flag}" if flag != "ascii_space" else "takes ASCII white space only"
+            named = f"is {flag}" if flag != "ascii_space" else FLAGS_IN_WORDS[flag]
             yield flag, f"{show(text)} {named}, which {says}", witness
     order = any(
         token.longest_first != theirs[text].longest_first

@@ -21,6 +21,8 @@ from ..round_trip import RoundTrip
 from .ranks import MAX_RANK, written_tokens
 from .sidecar import beginnings
 
+_OURS = "what bpe_interop.load gives has tiktoken's methods, and the ids as they are"
+
 
 def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
     """The sentences of a rank file; nothing where what differs says enough."""
@@ -35,8 +37,7 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
     if field == "alphabet" and decided.refused:
         return (
             "merging starts from characters, tiktoken's from bytes",
-            "the ids of most texts would differ; what bpe_interop.load gives has tiktoken's "
-            "methods, and the ids as they are",
+            f"the ids of most texts would differ; {_OURS}",
         )
     if field == "vocab":
         return _vocab(model, decided)
@@ -57,6 +58,8 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
         expressed = express(model.pretokenizer)
         if isinstance(expressed, Loss):
             use = f"{expressed.consequence}; no pattern would be stated, and tiktoken needs one"
+            if model.alphabet == "byte":  # said once, of the alphabet, where that is lost too
+                use += f"; {_OURS}"
             return expressed.what, use, expressed.witness
     return None
 
