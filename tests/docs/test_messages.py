@@ -69,6 +69,11 @@ def test_what_would_be_of_no_use_is_said_where_it_is_offered(
     assert "no pattern would be stated, and tiktoken needs one" in loss
     assert "  to write other ids all the same: --drop alphabet " in refused.err
     assert "to accept" not in refused.err
+    bytewise = TOKENIZERS / "prefix-tiny" / "huggingface"
+    refused = command("convert", bytewise, tmp_path / "a", "--to", "tiktoken")
+    [loss] = [line for line in refused.err.splitlines() if "- pretokenizer: " in line]
+    assert "tiktoken needs one; what bpe_interop.load gives has tiktoken's methods" in loss
+    assert "  to accept " in refused.err
 
 
 def test_a_mark_does_not_stand_on_the_quotation_mark() -> None:
